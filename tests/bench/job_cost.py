@@ -278,7 +278,7 @@ def jobs(build, repeats, row, interval):
         bench.verdict(folder, 30_000)
 
 
-# What loads the batches of a step of 10 ms, in the accuracy table's sound jobs.
+# Loaders of the accuracy table's sound jobs, with steps of 10 ms.
 LOADERS = ("sound_map_2w_10ms", "sound_generator", "sound_thread", "sound_pool", "sound_webdataset",
            "sound_datasets", "sound_stateful", "sound_streaming", "sound_litdata", "sound_lightning",
            "sound_accelerate", "sound_trainer", "sound_grain", "sound_tf", "sound_tf_store")
@@ -286,7 +286,7 @@ JOBS = os.path.join(HERE, "..", "accuracy", "jobs")
 
 
 def loaders(build, repeats, row, interval):
-    """Rates in turns, with and without, for each loader that one of the Pythons has."""
+    """Rates with and without recording, in turns, for each loader that one of the Pythons has."""
     program = os.path.abspath(os.path.join(build, "bin", "stallscope"))
     pythons = os.environ.get("STALLSCOPE_LOADERS_PYTHON", "/usr/bin/python3").split(":")
     pythons += os.environ.get("STALLSCOPE_TENSORFLOW_PYTHON", "").split(":")
@@ -295,7 +295,7 @@ def loaders(build, repeats, row, interval):
         for job in LOADERS:
             command = _command_of(job, pythons)
             if command is None:
-                print(f"{job}: no Python has what it needs", flush=True)
+                print(f"{job}: no Python has its libraries", flush=True)
                 continue
             costs = []
             for i in range(repeats):

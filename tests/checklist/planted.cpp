@@ -13,7 +13,7 @@
 namespace stallscope::test {
 namespace {
 
-// Where the file has this, images are.
+// The file has this in place of the folder of images.
 constexpr std::string_view kImages = "IMAGES";
 
 void MakeImages(const std::string& folder) {

@@ -1,5 +1,6 @@
-// Mistakes of the checklist, planted in specs that this program can run: what a recording of each
-// must be told, and the smallest change of the spec with which it must not. planted.json has them.
+// Mistakes of the checklist, planted in specs that this program can run: the finding that a
+// recording of each must get, and the smallest change of the spec with which it must not. They are
+// in planted.json.
 #pragma once
 
 #include <string>
@@ -14,11 +15,11 @@ struct Planted {
   int row = 0;       // of the checklist
   std::string id;    // of the finding
   Spec spec;
-  Spec sound;          // the near miss: it has settings that are right
-  bool speeds = true;  // its change is about speed, and so may have a gain
+  Spec sound;          // the near miss, with the right settings
+  bool speeds = true;  // its change is about speed, so it may have a gain
 };
 
-// Those that read images read them from below `folder`, where they are made.
+// Those that read images read them from `folder`, in which they are generated.
 std::vector<Planted> AllPlanted(const std::string& folder);
 
 }  // namespace stallscope::test

@@ -1,5 +1,5 @@
-// Each planted mistake is recorded: the finding is there, and is not on the near miss. How its gain
-// compares with what the change brings is measured, and never decides.
+// Records each planted mistake: the report has the finding, and that of the near miss does not. The
+// predicted and measured gains are printed, and never fail a test.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -52,8 +52,8 @@ Recorded Record(const Spec& spec, const test::ScratchDir& dir, bool price = fals
   return recorded;
 }
 
-// Those of one row, without prices: whether an interval excludes 1 depends on what else the machine
-// does.
+// Checks the mistakes of one row, without prices: whether an interval excludes 1 depends on other
+// load of the machine.
 void CheckRow(int row) {
   const test::ScratchDir dir;
   size_t seen = 0;
@@ -106,7 +106,7 @@ TEST_SUITE("fast") {
 }
 
 TEST_SUITE("measure") {
-  TEST_CASE("what each change of the checklist brings, predicted and measured") {
+  TEST_CASE("the gain of each change of the checklist, predicted and measured") {
     const test::ScratchDir dir;
     size_t inside = 0;
     size_t priced = 0;

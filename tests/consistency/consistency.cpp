@@ -198,7 +198,7 @@ void SharesAreOfTheBreakdown(const Told& told, Lines& lines) {
   }
 }
 
-// How many times as large the recommended batch is; twice, where no patch says it.
+// The factor by which the recommended batch is larger; 2 if the finding has no patch.
 double LargerBatch(const Told& told, const Finding& finding) {
   const auto spec = ReadSpec(told.run.info.spec_json, told.run.path);
   if (!spec.ok()) return 2;

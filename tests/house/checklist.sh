@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Every test that the checklist names exists, every reference in its table is one of its list, and the
-# number of cells that have a test is the one that the page gives.
+# Checks that every test in the checklist exists, that every reference in its table is in its list, and
+# that the page has the right number of cells with a test.
 set -euo pipefail
 
 page=analyzer/findings/CHECKLIST.md
@@ -15,7 +15,7 @@ declare -A known=()
 while IFS= read -r line; do
   [[ $line =~ ^\|\ ([a-z][0-9]+)\ \|\ (.*)\ \|$ ]] || continue
   known[${BASH_REMATCH[1]}]=1
-  grep -qxF -- "${BASH_REMATCH[2]}" <<<"$names" || complain "there is no test \"${BASH_REMATCH[2]}\""
+  grep -qxF -- "${BASH_REMATCH[2]}" <<<"$names" || complain "no test \"${BASH_REMATCH[2]}\""
 done <"$page"
 
 rows=0 whole=0
@@ -26,10 +26,10 @@ while IFS='|' read -r _ row _ knob finding replay code _; do
     [[ ${cell// /} == - ]] && continue
     whole=$((whole + 1))
     for reference in $cell; do
-      [[ -n ${known[$reference]:-} ]] || complain "row ${row// /}: $reference is no test of the list"
+      [[ -n ${known[$reference]:-} ]] || complain "row ${row// /}: $reference is not in the list of tests"
     done
   done
 done <"$page"
 [[ $rows == 24 ]] || complain "$rows rows instead of 24"
-grep -qF "$whole of 96 cells" "$page" || complain "says another number than $whole of 96 cells"
+grep -qF "$whole of 96 cells" "$page" || complain "must say $whole of 96 cells"
 exit $failed

@@ -14,7 +14,7 @@ complain() {
   failed=1
 }
 
-# blocks LANGUAGE MARK PAGE: the text of the fenced blocks in that language behind a line
+# blocks LANGUAGE MARK PAGE: the text of the fenced blocks in that language after a line
 # `<!-- MARK -->`; all of them if MARK is empty.
 blocks() {
   awk -v language="$1" -v mark="$2" '
@@ -43,7 +43,7 @@ for page in "${pages[@]}"; do
     fi
   done < <(blocks sh "" "$page")
 
-  # A command that nothing runs does not stay true.
+  # A command that no test runs goes stale.
   if awk '/^```/ { if (inside) { inside = 0; next } inside = 1; untried = ($0 == "```sh") && !marked
                    marked = 0; next }
           inside { if (untried && /^stallscope /) found = 1; next }
@@ -67,8 +67,8 @@ while IFS= read -r path; do
   [[ -e $path ]] || complain "CONTRIBUTING.md: there is no $path"
 done < <(grep -oE '`(analyzer|collectors|gui|replay|tests|tools)/[a-z0-9_./]+`' CONTRIBUTING.md | tr -d '`' | sort -u)
 
-# The marked commands see the checkout, with this build in the place of build/release, its programs on
-# the PATH, and a training program. `<!-- test torch -->`: one that uses PyTorch. `<!-- test repository
+# The marked commands get the checkout, with this build in place of build/release, its programs on the
+# PATH, and a training program. `<!-- test torch -->`: one that uses PyTorch. `<!-- test repository
 # -->`: a repository whose third commit made it slow.
 checkout=$scratch/checkout
 mkdir -p "$checkout/build" "$scratch/bin"

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Makes the site and follows every link of it: pages, anchors, pictures. Every rule has its page with
-a reason and, where a sample has the finding, an example."""
+"""Builds the site and follows all its links: pages, anchors, pictures. Every rule has a page with a
+reason and, if a sample has the finding, an example."""
 import os
 import re
 import subprocess
@@ -90,7 +90,7 @@ def check_placeholders(out):
 
 with tempfile.TemporaryDirectory() as scratch:
     site = Path(scratch).resolve() / "site"
-    # Not over what somebody else keeps there.
+    # It must not replace a folder with other contents.
     site.mkdir()
     (site / "mine").write_text("kept")
     refused = subprocess.run([SOURCE / "tools/site", "--build", BUILD, "--out", site],

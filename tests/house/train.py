@@ -1,4 +1,4 @@
-"""What the commands in the pages train with: a loop whose batches take four times as long as its steps."""
+"""The training job of the commands in the pages: its batches take four times as long as its steps."""
 import time
 
 import stallscope

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Packs this build as a wheel and a tar, and uses them as their users do: from a folder with a blank,
-# with an empty environment, in a new virtual environment. Nothing is found beside the tree but what
-# the system provides.
+# Packs this build as a wheel and a tar, and uses them as users do: from a folder with a space in its
+# name, with an empty environment, in a new virtual environment. Apart from the tree, only files of the
+# system are used.
 set -euo pipefail
 
 for program in patchelf readelf dpkg-query; do
@@ -43,7 +43,7 @@ bare "$tree/bin/stallscope" analyze "$sample" | grep -q '^input-bound: decode (c
 (cd "$scratch/home" && bare "$tree/bin/stallscope") | grep -qF 'samples/input_decode.sst'
 bare "$tree/bin/stallscope-gui" --export-png overview "$scratch/overview.png" "$sample"
 cmp -n 8 "$scratch/overview.png" <(printf '\x89PNG\r\n\x1a\n')
-# What is loaded comes from the tree, or is what every system has in its place.
+# Libraries come from the tree, unless every system has its own.
 for program in stallscope stallscope-gui; do
   bare ldd "$tree/bin/$program" >"$scratch/loaded"
   if grep -F 'not found' "$scratch/loaded"; then fail "$program lacks a library"; fi
@@ -52,14 +52,14 @@ for program in stallscope stallscope-gui; do
     true)
   [[ -z $strangers ]] || fail "$program loads from the system: $strangers"
 done
-# A library of the tree is licensed by a text in it.
+# The tree has the license of each of its libraries.
 [[ $(find "$tree/share/doc/stallscope/licenses" -type f -size +0 | wc -l) -ge 25 ]] ||
   fail "licenses are missing"
 test -s "$tree/share/doc/stallscope/licenses/fonts-dejavu-core.txt"
 
 if command -v xvfb-run >/dev/null && command -v xdotool >/dev/null; then
   echo "--- its window"
-  # The window is found by its title, which it has once it was drawn.
+  # The window is found by its title, which it gets once it is drawn.
   xvfb-run -a bash -euo pipefail -c '
     env HOME="$2" "$0" "$1" & window=$!
     timeout 60 xdotool search --sync --name "input_decode" >/dev/null || { kill $window; exit 1; }
@@ -77,7 +77,7 @@ for number in stallscope.loader(range(20)):
     stallscope.step()
 print(stallscope.__file__)
 TRAIN
-# Alone the module is that of the environment, and recorded that of the program: the same bytes.
+# Outside of a recording, the module is the environment's; in one, it is the program's: the same bytes.
 alone=$(bare "$scratch/venv/bin/python" "$scratch/train.py")
 [[ $alone == "$scratch/venv/"* ]] || fail "import stallscope found $alone"
 cmp "$alone" "$STALLSCOPE_SOURCE/collectors/job/python/stallscope.py"

@@ -19,7 +19,7 @@ struct JobShape {
   int64_t trains_at_ns = 5'000'000;
   int64_t computes_ns = 8'000'000;
   std::string folder = "/home/u";  // of train.py
-  trace::CallSite call = {};       // that constructs the loader
+  trace::CallSite call = {};       // of the loader's constructor
 };
 
 namespace job {

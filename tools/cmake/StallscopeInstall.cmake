@@ -1,7 +1,6 @@
-# What `cmake --install` puts where, in three components: `programs` with their module for Python,
-# completions, man pages and licenses, `desktop` with the menu entry and the samples, and
-# `development`, what a program needs to record itself: find_package(stallscope) gives
-# stallscope::recorder. Packages hold the first two.
+# `cmake --install` in three components: `programs` with their Python module, completions, man pages and
+# licenses; `desktop` with the menu entry and the samples; and `development`, for programs that record
+# themselves: find_package(stallscope) provides stallscope::recorder. Packages contain the first two.
 
 include(CMakePackageConfigHelpers)
 
@@ -37,7 +36,7 @@ install(FILES
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" COMPONENT programs
   DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 
-# What is compiled in has licenses of its own; those of shared libraries come with the libraries.
+# Compiled-in libraries have their own licenses; those of shared libraries come with the libraries.
 foreach(package IN ITEMS libimgui-dev nlohmann-json3-dev libcli11-dev
                          fonts-roboto-unhinted fonts-dejavu-core)
   install(FILES "/usr/share/doc/${package}/copyright" OPTIONAL COMPONENT programs

@@ -1,5 +1,5 @@
-# The Debian package, by CPack: both programs, their module for Python, the menu entry, the samples.
-# tools/release makes it together with the wheel and the tar, which tools/packages/ builds.
+# The Debian package, made by CPack: both programs, their Python module, the menu entry, the samples.
+# tools/release builds it together with the wheel and the tar, which tools/packages/ packs.
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME stallscope)
@@ -26,6 +26,6 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 # Loaded on demand: by runs on the device `host`, and by recorded programs.
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "libopenblas0, python3")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
-# What Debian wants of a package and nobody else of an installation.
+# Files that Debian requires in a package, and no other installation needs.
 set(CPACK_PRE_BUILD_SCRIPTS "${CMAKE_CURRENT_LIST_DIR}/debian_files.cmake")
 include(CPack)

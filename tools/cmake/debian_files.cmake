@@ -1,9 +1,9 @@
-# Run by CPack on the tree that it is about to pack: compresses the man page, and adds the changelog,
-# the copyright file and the module in the place where Debian's Python looks for it.
+# CPack runs this on the tree before packing it: it compresses the man page, and adds the changelog, the
+# copyright file, and the module where Debian's Python looks for it.
 
 set(prefix "${CPACK_TEMPORARY_DIRECTORY}/ALL_COMPONENTS_IN_ONE/usr")
 
-# Without its name and time, so that equal text gives equal bytes.
+# Without name and time, so that equal text gives equal bytes.
 function(compress FILE)
   execute_process(COMMAND gzip -9n "${FILE}" COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
@@ -11,7 +11,7 @@ endfunction()
 compress("${prefix}/share/man/man1/stallscope.1")
 
 set(documents "${prefix}/share/doc/stallscope")
-# Debian names it in another way, and has the license's text in one place for all packages.
+# Debian uses another file name, and has one copy of the license text for all packages.
 file(REMOVE "${documents}/LICENSE")
 string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)  # honors SOURCE_DATE_EPOCH
 file(WRITE "${documents}/changelog"

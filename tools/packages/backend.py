@@ -1,6 +1,5 @@
 """`pip install .` and `pip wheel .` in a checkout (PEP 517): builds the preset `package` and packs it
-as tools/release does. What it needs is Debian's packages, which tools/setup installs, and none of
-pip's."""
+as tools/release does. It needs Debian's packages, which tools/setup installs, and none from pip."""
 import os
 import subprocess
 from pathlib import Path

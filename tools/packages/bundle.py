@@ -1,4 +1,4 @@
-"""A folder with both programs and everything that they need but the system's C library.
+"""A folder with both programs and everything that they need except the system's C library.
 
     stage(build, prefix)   installs a build into `prefix`, as `cmake --install` does
     bundle(prefix)         adds the shared libraries, and makes the programs find them from anywhere
@@ -6,11 +6,11 @@
 The tree looks like any installation, bin/ lib/ share/, so the wheel and the tar are the same files
 and the programs find each other, their samples and modules as they do under /usr.
 
-Libraries come in two folders. Those in lib/stallscope/ are used always. Those in its folder
-`fallback` only where the system has none: a display's drivers are made for the system's own X and GL,
-and of two C++ runtimes the newer is the system's as soon as its C library is. So the search path of
-each file lists our folder, then the system's, then the fallback; a launcher that sets
-LD_LIBRARY_PATH would pass it on to the user's own job."""
+Libraries are in two folders. Those in lib/stallscope/ are always used. Those in its folder `fallback`
+are used only if the system has none: a display's drivers need the system's own X and GL, and a system
+with a newer C library also has the newer C++ runtime. So the search path of each file lists our folder,
+then the system's, then the fallback. A launcher that sets LD_LIBRARY_PATH would pass it on to the
+user's own job."""
 import os
 import re
 import shutil
@@ -21,9 +21,9 @@ PROGRAMS = ["stallscope", "stallscope-gui"]
 LIBRARIES = Path("lib/stallscope")
 FALLBACK = "fallback"
 
-# The C library's own: they belong to the kernel and the loader of the machine.
+# Parts of the C library: they belong to the machine's kernel and loader.
 SYSTEM = re.compile(r"^(ld-linux.*|lib(c|m|dl|rt|pthread|resolv|util|anl|nsl|mvec))\.so")
-# The system's where it has them.
+# Taken from the system if it has them.
 PREFER_SYSTEM = re.compile(
     r"^lib(stdc\+\+|gcc_s|X11|xcb|Xau|Xdmcp|bsd|md|GL|GLX|GLdispatch|OpenGL|EGL)\.so")
 SYSTEM_FOLDERS = ["/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64",
@@ -45,7 +45,7 @@ def needed(file):
 
 
 def loaded(program):
-    """What the loader would load for a program: {soname: path}."""
+    """The libraries that the loader would load for a program: {soname: path}."""
     found = {}
     for line in run("ldd", program).splitlines():
         name, arrow, path = line.strip().partition(" => ")
@@ -57,8 +57,8 @@ def loaded(program):
 
 
 def packages_of(libraries):
-    """The Debian packages that libraries came from. Each is known by one of its names: /lib may be a
-    link to /usr/lib."""
+    """The Debian packages that own the libraries. dpkg knows each by one of its paths: /lib may be a link
+    to /usr/lib."""
     names = {}
     for library in libraries:
         real = str(library.resolve())
@@ -110,8 +110,8 @@ def elf_files(prefix):
 
 
 def glibc(prefix):
-    """The oldest C library that runs the tree: (2, 35). What is only a fallback does not count: a
-    machine that has a C++ runtime does not load ours."""
+    """The oldest C library that runs the tree: (2, 35). Fallbacks do not count: a machine with a C++
+    runtime does not load ours."""
     versions = [(2, 17)]
     for file in elf_files(prefix):
         if file.parent.name != FALLBACK:

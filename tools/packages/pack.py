@@ -3,8 +3,7 @@
 
     tools/packages/pack.py --build FOLDER --out FOLDER [wheel] [tar] [deb]
 
-Equal builds give equal bytes: names are sorted, owners and times are dropped or those of
-$SOURCE_DATE_EPOCH."""
+Equal builds give equal bytes: names are sorted, owners are dropped, and times are $SOURCE_DATE_EPOCH."""
 import argparse
 import base64
 import gzip
@@ -31,7 +30,7 @@ def version():
 
 
 def epoch():
-    """The time of every file: zip knows none before 1980."""
+    """The time of every file; zip has none before 1980."""
     return max(int(os.environ.get("SOURCE_DATE_EPOCH", "0")), 315532800)
 
 
@@ -44,10 +43,10 @@ def mode_of(path):
 
 
 def write_tar(tree, out):
-    """Unpacked anywhere, it runs: the programs find their libraries beside themselves."""
+    """Runs wherever it is unpacked: the programs find their libraries by relative paths."""
     name = f"stallscope-{version()}-linux-{os.uname().machine}"
     path = out / f"{name}.tar.gz"
-    # Not xz: a bare system has gzip alone. The file's own header has a name and a time.
+    # Not xz: a bare system has only gzip. The default header would have a name and a time.
     with path.open("wb") as file, gzip.GzipFile("", "wb", 9, file, mtime=epoch()) as packed, \
             tarfile.open(fileobj=packed, mode="w", format=tarfile.GNU_FORMAT) as tar:
         for source in files_of(tree):
@@ -61,7 +60,7 @@ def write_tar(tree, out):
 def metadata():
     return "\n".join([
         "Metadata-Version: 2.1", "Name: stallscope", f"Version: {version()}",
-        "Summary: Finds out why a training step waits for its data, and what to change",
+        "Summary: Finds out why training steps wait for data, and what to change",
         "License: Apache-2.0", "Requires-Python: >=3.8",
         "Classifier: Operating System :: POSIX :: Linux",
         "Classifier: Topic :: Software Development :: Debuggers",
@@ -69,8 +68,8 @@ def metadata():
 
 
 def write_wheel(tree, out):
-    """The tree as pip lays it into an environment. The programs are its scripts as they are: one of
-    Python in front of each would cost its start and stand between a job and its signals."""
+    """The tree as pip installs it into an environment. The programs are its scripts, unwrapped: a Python
+    launcher would add its start time and come between a job and its signals."""
     stem = f"stallscope-{version()}"
     major, minor = bundle.glibc(tree)
     tag = f"py3-none-manylinux_{major}_{minor}_{os.uname().machine}"
@@ -82,7 +81,7 @@ def write_wheel(tree, out):
         else:
             name = f"{stem}.data/data/{inside}"
         content[name] = (file.read_bytes(), mode_of(file))
-    # The module that a program imports; the same file, where Python looks for it.
+    # The module for jobs to import: the same file, where Python looks for it.
     module = tree / "share/stallscope/python/stallscope.py"
     content["stallscope.py"] = (module.read_bytes(), 0o644)
     info = f"{stem}.dist-info"

@@ -1,5 +1,4 @@
-"""What analyzer/findings says about its own rules: read from the sources, which are the only place
-where it is written."""
+"""Reads what the sources of analyzer/findings say about their rules: it is written nowhere else."""
 import re
 from dataclasses import dataclass, field
 
@@ -17,7 +16,7 @@ class Rule:
 
 
 def comment(lines):
-    """The text of the // lines that a list of lines begins with."""
+    """The text of the // lines at the beginning of a list of lines."""
     text = []
     for line in lines:
         if not line.startswith("//"):
@@ -27,7 +26,7 @@ def comment(lines):
 
 
 def thresholds(text):
-    """{name: (value, reason)}; one comment may stand above several constants."""
+    """{name: (value, reason)}; one comment may cover several constants."""
     found, reason = {}, []
     for line in text.splitlines():
         constant = re.match(r"constexpr \w+(?:<.*>)? (k\w+) = (.*);", line)

@@ -13,7 +13,7 @@ def run(*command):
 
 
 def reports(root, build, out):
-    """Writes an HTML report of each sample; gives {name: its JSON}."""
+    """Writes an HTML report of each sample; returns {name: its JSON}."""
     out.mkdir(parents=True, exist_ok=True)
     found = {}
     folder = root / "sample_traces"
@@ -35,7 +35,7 @@ def pictures(root, build, out):
 
 
 def paths(tree, prefix=""):
-    """Every field of a report: (path, kind, an example). Rows of a list are one path."""
+    """Every field of a report: (path, kind, example). All rows of a list share a path."""
     if isinstance(tree, dict):
         for key, value in tree.items():
             yield from paths(value, f"{prefix}.{key}" if prefix else key)
@@ -49,7 +49,7 @@ def paths(tree, prefix=""):
 
 
 def fields(reports):
-    """{path: (kind, example)} over all reports. `run.spec` is the user's own: its page has it."""
+    """{path: (kind, example)} over all reports. `run.spec` is the user's own; its page describes it."""
     found = {}
     for report in reports.values():
         for path, kind, example in paths(report):

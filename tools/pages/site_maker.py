@@ -1,4 +1,4 @@
-"""The site: which pages there are, what each is made of, and how they link to each other."""
+"""The site: its pages, their sources, and the links between them."""
 import html
 import json
 import os
@@ -46,7 +46,7 @@ class Site:
         self.pages = [page for page in listed if not page.startswith("tests/golden/")]
 
     def place(self, page):
-        """Where the site has a page of the checkout."""
+        """The path on the site for a page of the checkout."""
         if page == "README.md":
             return "index.html"
         if page.endswith("/README.md"):
@@ -83,7 +83,7 @@ class Site:
     # --- The checkout's pages ---
 
     def target(self, page, link):
-        """Where a link of a page leads on the site."""
+        """The target on the site for a link of a page."""
         path, _, anchor = link.partition("#")
         if re.match(r"[a-z]+:", link) or not path:
             return link
@@ -156,8 +156,8 @@ class Site:
                          if examples else ""])
             self.write(f"findings/{rule.id}.html", rule.id, self.finding(rule, techniques, examples))
         self.write("findings/index.html", "Findings",
-                   "<h1>Findings</h1><p>What the analyzer looks for, and the recorded sample that "
-                   "shows it, where there is one. Thresholds and texts are those of the program.</p>"
+                   "<h1>Findings</h1><p>What the analyzer looks for, with a recorded sample that shows "
+                   "it, if one exists. Thresholds and texts come from the program.</p>"
                    + table(["finding", "what is wrong", "technique", "sample"], rows))
 
     def finding(self, rule, techniques, examples):
@@ -180,15 +180,15 @@ class Site:
         for name, report, finding in examples[:2]:
             parts.append(self.example(name, report, finding))
         parts.append("<h2>How to fix it</h2>")
-        # As the report fills it in, where there is one; else with its placeholders.
+        # As a report fills it in, if one does; otherwise with its placeholders.
         filled = self.filled_code(examples)
         for framework, text in rule.code.items():
             parts.append(f"<h3>{framework}</h3>{code(filled.get(framework.lower(), text))}")
         if any("{" in text for text in rule.code.values()) and not filled:
-            parts.append("<p>In place of the braces the report has the stage and the value.</p>")
+            parts.append("<p>Reports replace the braces by the stage and the value.</p>")
         if not rule.code:
-            parts.append("<p>There is no change in a framework's own terms: what to do is in the "
-                         "finding's text.</p>")
+            parts.append("<p>The rule has no code for a framework: the finding's text says what to "
+                         "do.</p>")
         return "".join(parts)
 
     @staticmethod
@@ -224,9 +224,9 @@ class Site:
         rows = [[f"<code>{escape(path)}</code>", kind, shown(example)]
                 for path, (kind, example) in sorted(known.items())]
         self.write("fields.html", "Report fields",
-                   "<h1>Report fields</h1><p>The JSON report (<code>stallscope.report/1</code>), as "
-                   "the sample traces fill it, each field with one of its values. Fields are only "
-                   "added, and never change their meaning; what a trace cannot show is null and "
+                   "<h1>Report fields</h1><p>The fields of the JSON report (<code>stallscope.report/1</code>), "
+                   "each with a value from the sample traces. Fields are only added, and never change "
+                   "their meaning; a value that a trace cannot show is null and "
                    "named in <code>trust.limits</code>. <a href=\"analyzer/report/index.html\">More "
                    "about reports</a>.</p>" + table(["field", "kind", "example"], rows))
         metrics = [(path, example) for path, (kind, example) in sorted(known.items())
@@ -234,9 +234,9 @@ class Site:
         rows = [[f"<code>{escape(self.metric(path))}</code>", shown(example)]
                 for path, example in metrics]
         self.write("metrics.html", "Metrics",
-                   "<h1>Metrics</h1><p>What a <a href=\"analyzer/budget/index.html\">budget</a> can "
-                   "check: a path to a number of the report. In place of NAME stands the row that is "
-                   "meant, as <code>stages[decode].utilization</code>.</p>"
+                   "<h1>Metrics</h1><p>A <a href=\"analyzer/budget/index.html\">budget</a> can check these "
+                   "numbers of the report, by their paths. Replace NAME by the name of the row, as in "
+                   "<code>stages[decode].utilization</code>.</p>"
                    + table(["metric", "example"], rows))
 
     @staticmethod
@@ -253,7 +253,7 @@ class Site:
             f'<img src="{panel}_light.png" alt="The panel {panel}" loading="lazy"></picture>'
             f"<figcaption>{panel}</figcaption></figure>" for panel in samples.PANELS)
         self.write("gallery/index.html", "Gallery",
-                   "<h1>Gallery</h1><h2>Reports</h2><p>The HTML report of each sample trace: one file, "
+                   "<h1>Gallery</h1><h2>Reports</h2><p>The HTML report of each sample trace: a single file "
                    "without scripts.</p>" + table(["report", "verdict", "findings"], rows)
                    + f"<h2>The window</h2><p>Its panels on <code>{samples.PICTURED}</code>, drawn by "
                    "<code>stallscope-gui --export-png</code>.</p>" + pictures)
@@ -261,7 +261,7 @@ class Site:
 
 def make(root, build, out):
     if out.exists() and not (out / "pages.html").exists() and os.listdir(out):
-        raise SystemExit(f"tools/site: {out} holds something else; give another --out")
+        raise SystemExit(f"tools/site: {out} is not a site of ours; choose another --out")
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
     site = Site(root, build, out)

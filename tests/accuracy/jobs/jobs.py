@@ -1,5 +1,5 @@
-"""PyTorch jobs with a known bottleneck, and sound ones, for the accuracy table. `planting.py` has the
-usage and the rules."""
+"""PyTorch jobs with a known bottleneck, and sound ones, for the accuracy table. `planting.py` explains
+the usage and the rules."""
 import fcntl
 import io
 import itertools

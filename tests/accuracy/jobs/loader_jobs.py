@@ -1,6 +1,5 @@
-"""Jobs on other loaders than PyTorch's with a known bottleneck, and sound ones, for the accuracy
-table. `planting.py` has the usage and the rules. A job whose library this Python does not have is not
-in the table.
+"""Jobs with a known bottleneck on loaders other than PyTorch's, and sound ones, for the accuracy table.
+`planting.py` explains the usage and the rules. The table omits jobs whose library this Python lacks.
 """
 import collections
 import importlib.util
@@ -24,14 +23,14 @@ import torch
 from jobs import Model, train
 from planting import BATCH, burn, cost
 
-# Its table is asked for outside of a recording, too.
+# The table is also printed outside of a recording.
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), *[".."] * 3, "collectors",
                              "job", "python"))
 import stallscope  # noqa: E402
 
 planting.PLANTED.clear()
 planting.SOUND.clear()
-ONE = ("fork",)  # there are no workers, or the library starts them itself
+ONE = ("fork",)  # no workers, or the library starts them itself
 
 
 def planted(needs, *row, methods=ONE):
@@ -216,7 +215,7 @@ def augment(seconds):
 
 
 class Columns:
-    """Batches of `x` alone."""
+    """Batches of only `x`."""
 
     def __call__(self, rows):
         return torch.stack([row["x"] for row in rows])
@@ -280,7 +279,7 @@ def decode_number(i):
 
 def from_a_pool(seconds, processes):
     global POOL_SECONDS
-    POOL_SECONDS = seconds  # a fork keeps it
+    POOL_SECONDS = seconds  # forked processes inherit it
     with multiprocessing.get_context("fork").Pool(processes) as pool:
         for i in pool.imap(decode_number, range(planting.options.steps + 20)):
             yield batch(i)
@@ -532,7 +531,7 @@ def sound_accelerate():
 
 
 class Slow:
-    """Takes long to pickle."""
+    """An object that is slow to pickle."""
 
     def __init__(self, seconds):
         self.seconds = seconds

@@ -1,14 +1,15 @@
-"""What the job files of the accuracy table have in common: what is planted, and by how much. No
-framework is imported.
+"""Shared by the job files of the accuracy table: the planted bottlenecks and their severity. Imports no
+framework.
 
     python FILE --list                      the table, as JSON
     python FILE NAME [--severity 0|1|2] [--method fork|spawn|forkserver] [--steps N] [--seed N]
                      [--rate]
 
-Each planted job trains a small model with steps of about 10 ms on batches of 16; another seed than 0
-takes others. Severity 0 costs about as much again, 1 two to three times, 2 four to six times. Any of
-the stages and causes in the table is right; an op is right if its name is the table's or ends with it
-behind a dot. A sound job's loader is faster than its trainer by a factor of two at least.
+Each planted job trains a small model with steps of about 10 ms on batches of 16; a seed other than 0
+changes both. The bottleneck costs about as much as a step at severity 0, two to three times as much at 1,
+four to six times at 2. Any of the stages and causes in the table is right; an op is right if its name is
+the table's, or ends with a dot and the table's. A sound job's loader is at least twice as fast as its
+trainer.
 """
 import argparse
 import collections
@@ -27,7 +28,7 @@ options = None
 
 
 def burn(seconds):
-    """Burns CPU of its own: contention makes it slower, as it does real work."""
+    """Burns its own CPU time: contention slows it, as it slows real work."""
     end = time.thread_time() + seconds
     while time.thread_time() < end:
         pass
@@ -41,7 +42,7 @@ def timed(function):
 
 
 def cost(milliseconds):
-    """What is planted into one batch, in seconds, by severity; for steps of 10 ms."""
+    """The cost planted into one batch, in seconds, by severity; for steps of 10 ms."""
     return milliseconds * (1.5, 3, 6)[options.severity] / 1000 * STEP_MS / 10
 
 
@@ -54,12 +55,12 @@ def planted(stages, causes, op=None, methods=("fork", "spawn", "forkserver")):
 
 
 def step_ms(milliseconds):
-    """What a step computes, unless the command line says otherwise."""
+    """The computation of a step, unless the command line changes it."""
     return options.step_ms or milliseconds or STEP_MS
 
 
 def finish(ended):
-    """`ended`: when each step did."""
+    """`ended`: when each step ended."""
     print("trained", len(ended), "steps")
     if options.rate:
         warm = len(ended) // 5
@@ -75,7 +76,7 @@ def table():
 
 
 def vary(name):
-    """Other batches and steps, by the seed; what is planted is in proportion to the step."""
+    """Varies batches and steps by the seed; the planted cost is in proportion to the step."""
     global BATCH, STEP_MS
     if options.seed:
         chance = random.Random("%s %d" % (name, options.seed))
@@ -92,8 +93,8 @@ def main():
     parser.add_argument("--method", default="fork", choices=("fork", "spawn", "forkserver"))
     parser.add_argument("--steps", type=int, default=150)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--rate", action="store_true", help="prints it, without the first steps'")
-    parser.add_argument("--step-ms", type=float, help="of a sound job, instead of its own")
+    parser.add_argument("--rate", action="store_true", help="print the rate, without the first steps")
+    parser.add_argument("--step-ms", type=float, help="step time of a sound job, instead of its own")
     options = parser.parse_args()
     vary(options.name)
     if options.list or options.name is None:

@@ -1,5 +1,5 @@
-"""TensorFlow jobs with a known bottleneck, and sound ones, for the accuracy table, in loops of their own
-and in Keras's `fit`. `planting.py` has the usage and the rules; a start method means nothing here.
+"""TensorFlow jobs with a known bottleneck, and sound ones, for the accuracy table, in their own loops and
+in Keras's `fit`. `planting.py` explains the usage and the rules; the start method has no effect here.
 """
 import itertools
 import os
@@ -18,7 +18,7 @@ MAPS = "Map ParallelMap ParallelMapV2 MapAndBatch MapAndBatchV2"
 
 
 def batched(data):
-    """As it is written: by default TensorFlow makes a map parallel that is not."""
+    """Runs the pipeline as written: by default TensorFlow parallelizes sequential maps."""
     options = tf.data.Options()
     options.autotune.enabled = False
     options.experimental_optimization.apply_default_optimizations = False
@@ -30,7 +30,7 @@ def numbers():
 
 
 def work(loops):
-    """An element, after some milliseconds of one core in TensorFlow's own code."""
+    """An element, after some milliseconds of one core's time in TensorFlow's own code."""
 
     def prepare(i):
         x = tf.fill((SIDE, SIDE), tf.cast(i % 7, tf.float32))
@@ -42,7 +42,7 @@ def work(loops):
 
 
 def loops_for(seconds):
-    """How often, for about so long per element."""
+    """The number of repetitions that take about this long per element."""
     run = tf.function(work(tf.constant(300)))
     run(tf.constant(1, tf.int64))
     begin = time.perf_counter()

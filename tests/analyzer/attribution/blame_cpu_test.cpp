@@ -77,7 +77,7 @@ TEST_SUITE("fast") {
     CHECK(s.Blamed() == "decode blocked 20, decode cpu 60, decode cpu_contention 20");
   }
 
-  TEST_CASE("work: a thread that lived for a part of the window waited in that part alone") {
+  TEST_CASE("work: a thread that lived for part of the window waited only then") {
     StallScene s;
     s.end = 1000;
     for (int64_t start = 0; start < 1000; start += 100) {

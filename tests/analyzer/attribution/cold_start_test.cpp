@@ -20,7 +20,7 @@ namespace {
 
 constexpr int64_t kUs = 1000;
 
-// What one step's element costs, in microseconds.
+// The cost of one step's element, in microseconds.
 struct Costs {
   int64_t read = 100;  // own work
   int64_t io = 0;      // besides, in a read
@@ -30,8 +30,8 @@ struct Costs {
   int64_t train = 20;
 };
 
-// One element a step: read, decoded and trained on in turn, each by a thread of its own. No two
-// steps take the same time.
+// One element per step: read, decoded and trained on in turn, each by its own thread. No two steps
+// take the same time.
 struct ColdScene : RunBuilder {
   StageId read = Stage("read", "source");
   StageId decode = Stage("decode", "map", 1, true, {read});
@@ -65,7 +65,7 @@ struct ColdScene : RunBuilder {
             .track = main});
     }
   }
-  // From this element on it is the second pass.
+  // The second pass begins with this element.
   void SecondPassFrom(uint64_t first, uint64_t elements) {
     for (uint64_t i = 0; i < elements; ++i) {
       run.rows.elements.push_back({ItemId{i}, i, 0, 1000, {}, i < first ? 0U : 1U});
@@ -109,7 +109,7 @@ TEST_SUITE("fast") {
     CHECK(attribution.stages[0].service_ns.mean == doctest::Approx(100 * kUs).epsilon(0.02));
   }
 
-  TEST_CASE("cold start: behind the warm-up, which is left out by itself") {
+  TEST_CASE("cold start: after the warm-up, which is excluded separately") {
     ColdScene scene(100, [](size_t i) { return i < 2 ? Costs{.io = 800} : Cold(i, {.io = 80}); });
     const Window window = Chosen(scene.Take());
     CHECK(window.warmup_steps == 2);
@@ -146,8 +146,7 @@ TEST_SUITE("fast") {
     CHECK(cold->stage == scene.decode);
   }
 
-  TEST_CASE(
-      "cold start: a first pass with an evaluation behind it that takes longer than the pass") {
+  TEST_CASE("cold start: a first pass followed by an evaluation that takes longer than the pass") {
     RunBuilder b;
     b.run.info.job.command = {"python", "train.py"};
     const StageId fetch = b.Stage("fetch", "map");
@@ -197,7 +196,7 @@ TEST_SUITE("fast") {
     CHECK(cause(false) == std::nullopt);  // nothing says why
   }
 
-  TEST_CASE("cold start: what burns more CPU at first, in one stage alone, warms up") {
+  TEST_CASE("cold start: more CPU at first, in one stage only, is warm-up") {
     const auto cause = [](const Costs& cold, size_t until = 10) -> std::optional<ColdCause> {
       ColdScene scene(100, [&](size_t i) { return i < until ? cold : Costs{}; });
       const auto found = ColdOf(scene);
@@ -241,7 +240,7 @@ TEST_SUITE("fast") {
     CHECK(ColdOf(some).has_value());
   }
 
-  TEST_CASE("no cold start: the online tuner turned something") {
+  TEST_CASE("no cold start: the online tuner turned a knob") {
     const auto found = [](size_t step) {
       ColdScene scene(100, [](size_t i) { return i < 40 ? Costs{.decode = 150} : Costs{}; });
       scene.SecondPassFrom(40, 100);
@@ -265,7 +264,7 @@ TEST_SUITE("fast") {
     };
     CHECK(!of_length(23));
     CHECK(of_length(24));
-    // A tenth is what the parts of a run differ by.
+    // Parts of any run differ by a tenth.
     ColdScene little(100, [](size_t i) { return Cold(i, {.io = 8}); });
     CHECK(!ColdOf(little).has_value());
   }
@@ -290,7 +289,7 @@ TEST_SUITE("fast") {
     CHECK(unlike <= 2);
   }
 
-  TEST_CASE("no cold start: a cache that fills, and what is read to fill it") {
+  TEST_CASE("no cold start: a cache that fills, and the reads that fill it") {
     ColdScene scene(100, [](size_t i) { return i < 40 ? Costs{.decode = 150} : Costs{}; });
     scene.SecondPassFrom(40, 100);
     scene.run.stages[scene.decode.value].kind = "cache";
@@ -330,7 +329,7 @@ TEST_SUITE("fast") {
     CHECK(first(2, false) == 100);  // two steps are no window
   }
 
-  TEST_CASE("first epoch of a job: to where the loader begins its second pass") {
+  TEST_CASE("first epoch of a job: until the loader begins its second pass") {
     RunBuilder b;
     b.run.info.job.command = {"python", "train.py"};
     for (uint64_t i = 0; i < 20; ++i) {

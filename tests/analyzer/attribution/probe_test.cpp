@@ -25,7 +25,7 @@ struct Stretch {
   uint64_t delay_ns = 100;  // a quarter
 };
 
-// Windows of 100 steps at the pace of each, one after the other.
+// Windows of 100 steps, one after the other, each with its own step time.
 RunBuilder Paced(const std::vector<Stretch>& windows) {
   RunBuilder b;
   b.Stage("read", "source");
@@ -57,8 +57,7 @@ std::vector<Sensitivity> Of(const std::vector<Stretch>& windows) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE(
-      "sensitivity: -1 where the steps take as much longer as the stage, 0 where they do not") {
+  TEST_CASE("sensitivity: -1 if the steps slow down as much as the stage, 0 if they do not") {
     const auto found = Of({{{}, 1000},
                            {kDecode, 1250},
                            {{}, 1000},
@@ -80,7 +79,7 @@ TEST_SUITE("fast") {
     CHECK(found[1].bounded);
   }
 
-  TEST_CASE("sensitivity: a stage with a part of each step has that part") {
+  TEST_CASE("sensitivity: a stage that takes part of each step has that share") {
     // 400 of 1000 ns are the stage's: a quarter more of it is 1100.
     const auto found = Of({{{}, 1000}, {kDecode, 1100}, {{}, 1000}});
     REQUIRE(found.size() == 1);
@@ -89,7 +88,7 @@ TEST_SUITE("fast") {
     CHECK(found[0].windows == 1);
   }
 
-  TEST_CASE("sensitivity: it is what was added that counts, not what was meant to be") {
+  TEST_CASE("sensitivity: the actual delay counts, not the intended one") {
     const auto found = Of({{{}, 1000}, {kDecode, 1250, 400, 200}, {{}, 1000}});
     REQUIRE(found.size() == 1);
     CHECK(found[0].slowed_by == Approx(0.5));
@@ -125,7 +124,7 @@ TEST_SUITE("fast") {
     CHECK(SensitivitiesOf(outside.Take()).empty());
   }
 
-  TEST_CASE("the probed range is that of all windows, if any stage was slowed") {
+  TEST_CASE("probed range: all windows, if any stage was slowed") {
     const auto range = ProbedRange(Paced({{{}, 1000}, {kDecode, 1250}, {{}, 1000}}).Take());
     REQUIRE(range.has_value());
     CHECK(range->start_ns == 0);

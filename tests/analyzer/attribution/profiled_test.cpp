@@ -1,4 +1,4 @@
-// Jobs beside which a framework's profiler ran for some steps, with made-up device tracks.
+// Jobs with a framework's profiler during some steps, with made-up device tracks.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -18,8 +18,8 @@ namespace {
 constexpr int64_t kOpened = 1000;
 constexpr int64_t kStopped = 1600;
 
-// 20 steps of 98 from 0 on, each of which waits for its batch for its first 40. A profiler is
-// started from 980 to 1000 and stopped from 1600 to 1650; steps in between take 120.
+// 20 steps of 98 from 0 on, each waiting for its batch for the first 40. A profiler starts from 980
+// to 1000 and stops from 1600 to 1650; steps in between take 120.
 struct ProfiledJob : RunBuilder {
   StageId fetch = Stage("fetch", "map");
   StageId loader = Stage("loader", "prefetch", 2, true, {fetch});
@@ -81,7 +81,7 @@ bool Says(const Attribution& a, const std::string& what) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("profiled: a wait behind which the device still works is no stall") {
+  TEST_CASE("profiled: a wait during which the device works is no stall") {
     ProfiledJob job;
     SUBCASE("without a device track it is one") {
       const model::Run run = job.Take();
@@ -92,14 +92,14 @@ TEST_SUITE("fast") {
       job.AddDevice();
       const model::Run run = job.Take();
       const Attribution a = Attribute(run);
-      // Of each wait of 40 the kernel before covers 30; the first step has none before it.
+      // The kernel before each wait covers 30 of its 40; the first step has none before it.
       CHECK(a.window.steps == 4);
       CHECK(Ns(a, Category::kInputStall) == 40 + 3 * 10);
       CHECK(Ns(a, Category::kCompute) == 70 + 3 * 100);
     }
   }
 
-  TEST_CASE("profiled: with a device track the window is of the profiled steps") {
+  TEST_CASE("profiled: with a device track the window has the profiled steps") {
     ProfiledJob job;
     job.AddDevice();
     const model::Run run = job.Take();
@@ -111,7 +111,7 @@ TEST_SUITE("fast") {
     CHECK(Says(Attribute(run), "from the 4 steps that it recorded"));
   }
 
-  TEST_CASE("profiled: a window of which nothing was joined chooses no steps") {
+  TEST_CASE("profiled: a window without joined data chooses no steps") {
     ProfiledJob job;
     job.Stream();  // a device, of another window
     const model::Run run = job.Take();
@@ -123,14 +123,14 @@ TEST_SUITE("fast") {
     ProfiledJob job;
     const model::Run run = job.Take();
     const Attribution a = Attribute(run);
-    // Neither the five slow ones, nor those beside which it was started and stopped.
+    // Neither the five slow ones, nor those during which it was started and stopped.
     REQUIRE(a.throughput.has_value());
     CHECK(a.throughput->samples_per_s == doctest::Approx(8e9 / 98));
     CHECK(a.step_ns->mean == doctest::Approx(98));
     CHECK(Says(a, "rates and step times are from the 14 other steps"));
   }
 
-  TEST_CASE("profiled: a cold start is in no rate, either, and the profiler's steps are none") {
+  TEST_CASE("profiled: a cold start counts in no rate, and profiled steps are no cold start") {
     // 100 steps; the first 30 read from the disk, and a profiler makes steps 40 to 49 slow.
     RunBuilder b;
     b.run.info.job.command = {"python", "train.py"};
@@ -185,7 +185,7 @@ TEST_SUITE("fast") {
     CHECK(UnprofiledSteps(run, model::StepIntervals(run), a.window).empty());
   }
 
-  TEST_CASE("profiled: one that was never stopped is said") {
+  TEST_CASE("profiled: a profiler that was never stopped is reported") {
     ProfiledJob job(false);
     const model::Run run = job.Take();
     CHECK(Says(Attribute(run), "still open when the job ended"));

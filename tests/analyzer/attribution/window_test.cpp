@@ -131,7 +131,7 @@ TEST_SUITE("fast") {
     CHECK(window.end_ns == 850);
   }
 
-  TEST_CASE("window: without the steps in which stages were slowed; the longer side counts") {
+  TEST_CASE("window: excludes steps with slowed stages; the longer side counts") {
     const auto chosen = [](int64_t from, int64_t to, StageId slowed = StageId{0}) {
       RunBuilder b;
       AddStepsOf(b, std::vector<int64_t>(20, 100));
@@ -149,7 +149,7 @@ TEST_SUITE("fast") {
     CHECK(window.first_row == 6);
     CHECK(window.start_ns == 600);
     CHECK(window.steps == 14);
-    // Nothing was slowed; nothing would be left.
+    // No stage was slowed; no step would be left.
     CHECK(chosen(1050, 1900, StageId::None()).steps == 20);
     CHECK(chosen(150, 1900).steps == 20);
     CHECK(chosen(150, 1900).probed_steps == 0);

@@ -1,4 +1,4 @@
-// `stallscope apply`: the user's own file, and no other, after it was shown.
+// `stallscope apply` changes the user's own file, and no other, after showing the diff.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
@@ -106,7 +106,7 @@ TEST_SUITE("fast") {
     CHECK(job.content() == Script(kCall));
   }
 
-  TEST_CASE("apply: a file that is not as it was recorded stays as it is") {
+  TEST_CASE("apply: a file that differs from the recording is not changed") {
     Job job;
     for (const std::string& text :
          {Script("loader = DataLoader(Images(), batch_size=8)\n"), "x = 0\n" + Script(kCall),
@@ -131,7 +131,7 @@ TEST_SUITE("fast") {
     CHECK(job.Apply({"--yes"}).exit_code == 3);
   }
 
-  TEST_CASE("apply: a finding that changes no line of code says what to do") {
+  TEST_CASE("apply: if a finding changes no line of code, the error says what to do") {
     Job job("loader = DataLoader(Images(), num_workers=args.workers)\n");
     const std::string before = job.content();
     const ProgramResult variable = job.Apply({"--yes"});

@@ -1,5 +1,5 @@
-// Techniques of the input pipeline on recorded runs, as a user meets them: the planted mistake is
-// found and its near miss is not, the patch is priced and measured.
+// Techniques of the input pipeline on recorded runs, from the user's side: the planted mistake is
+// found, its near miss is not, and the patch is priced and measured.
 #include <doctest/doctest.h>
 
 #include <fstream>
@@ -18,7 +18,7 @@ using Json = nlohmann::json;
 
 namespace {
 
-// A run's spec: a source, what is behind it, batches of four, and an emulated device.
+// A run's spec: a source, the stages after it, batches of four, and an emulated device.
 std::string SpecOf(const std::string& stages, int steps) {
   return R"~({"name": "row", "seed": 3, "stages": [)~" + stages +
          R"~(, {"name": "batch", "batch": {"size": 4, "drop_remainder": true}}],
@@ -64,7 +64,7 @@ class Row {
     return {};
   }
 
-  // The point of a verification that this finding's patch is.
+  // The point of a verification for this finding's patch.
   Json Verified(const Json& finding) {
     const ProgramResult run =
         RunStallscope({"replay", trace(), "--verify", "--yes", "-o", dir_ / "v.json"});
@@ -155,7 +155,7 @@ TEST_SUITE("fast") {
     CHECK(Row::Finding(report("2"), "block-length").is_null());
   }
 
-  TEST_CASE("recorded: cache, whose room is the data's size") {
+  TEST_CASE("recorded: cache, sized from the data") {
     Row row;
     const std::string read = Synthetic(R"~(, "elements": 32)~");
     const Json report = row.Report(read + "," + kSlowMap + "," + Stage("again", "repeat", ""), 60);
@@ -187,7 +187,7 @@ TEST_SUITE("fast") {
     CHECK(Row::Finding(behind, "cache-place").is_null());
   }
 
-  TEST_CASE("recorded: snapshot, filled first, then measured, and both are told") {
+  TEST_CASE("recorded: snapshot, filled first, then measured, and both are reported") {
     Row row;
     const std::string read = Synthetic(R"~(, "elements": 160)~");
     const Json finding = Row::Finding(row.Report(read + "," + kSlowMap), "snapshot");

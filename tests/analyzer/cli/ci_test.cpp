@@ -1,4 +1,4 @@
-// What a build server runs: the commands of its page as they stand there, and the GitHub action.
+// What a build server runs: the commands exactly as on the CI page, and the GitHub action.
 #include <doctest/doctest.h>
 
 #include <filesystem>

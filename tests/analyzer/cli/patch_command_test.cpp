@@ -101,7 +101,7 @@ TEST_SUITE("fast") {
     CHECK(ReadWholeFile(spec, 1 << 20).value() == before);
   }
 
-  TEST_CASE("every command stands in the help, the man page, the completions and the room's page") {
+  TEST_CASE("every command is in the help, the man page, the completions and the room's page") {
     const std::string help = RunStallscope({"--help"}).out;
     const std::string man = RunStallscope({"man"}).out;
     const std::string page =

@@ -189,7 +189,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("help fits 80 columns, and breaks no word") {
+  TEST_CASE("help fits 80 columns without breaking a word") {
     std::vector<std::vector<std::string>> calls = {{"--help"}};
     for (const char* command :
          {"generate", "record", "run", "analyze", "compare", "apply", "patch", "replay", "tune",

@@ -1,4 +1,4 @@
-// `stallscope` without arguments: what it offers depends on what is in the folder.
+// `stallscope` without arguments: its offers depend on the contents of the folder.
 #include <doctest/doctest.h>
 
 #include <chrono>
@@ -16,7 +16,7 @@ using test::ScratchDir;
 
 namespace {
 
-// What the program prints in a folder. Every command of ours that it offers is one that it has.
+// The program's output in a folder. It offers only commands that exist.
 std::string Offered(const ScratchDir& dir) {
   const auto result = test::RunProgram({"sh", "-c", "cd '" + dir.path() + "' && exec stallscope"},
                                        {"PATH=" + test::BuildDir() + "/bin:/usr/bin:/bin"});
@@ -45,7 +45,7 @@ constexpr const char* kTraining = "import torch\n\nfor batch in loader:\n    opt
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("without arguments: an empty folder gets the two commands and a sample that is there") {
+  TEST_CASE("without arguments: an empty folder gets the two commands and an existing sample") {
     const ScratchDir dir;
     const std::string text = Offered(dir);
     CHECK(Has(text, " train.py\n  stallscope analyze run.sst\n"));
@@ -55,7 +55,8 @@ TEST_SUITE("fast") {
     CHECK(std::filesystem::exists(text.substr(begin, text.find('\n', begin) - begin)));
   }
 
-  TEST_CASE("without arguments: a training program is told from a module and from other scripts") {
+  TEST_CASE(
+      "without arguments: a training program is distinguished from modules and other scripts") {
     const ScratchDir dir;
     Write(dir / "model.py", "import torch\nclass Net(torch.nn.Module): pass\n");
     Write(dir / "plot.py", "# import torch\nif __name__ == '__main__': print('train')\n");
@@ -69,7 +70,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(Has(Offered(dir), "model.py"));
   }
 
-  TEST_CASE("without arguments: traces by content, the newest first, and never written over") {
+  TEST_CASE("without arguments: traces by content, newest first, never overwritten") {
     const ScratchDir dir;
     Write(dir / "train.py", kTraining);
     CopySample("compute.sst", dir / "run.sst");

@@ -235,7 +235,7 @@ TEST_SUITE("fast") {
     CHECK(Events(Chrome(trace, What::kSpans), "X").empty());
   }
 
-  TEST_CASE("windows in which a stage was slowed are spans of a thread of their own") {
+  TEST_CASE("windows in which a stage was slowed are spans on their own thread") {
     TraceBuilder trace;
     const StageId decode = trace.Stage("decode");
     trace.Step(0, 1000, 1900, trace.Thread("trainer"));

@@ -2,9 +2,9 @@
 """Runs the code of recommendations: advice_runs.py tf.data|pytorch ADVICE.json
 
 ADVICE.json is a list of {"id": ..., "code": ...}. Each snippet runs in a small program that has the
-mistake, and what it leaves behind (the pipeline's graph, the loader's settings) must be what the advice
-says. A snippet without a check here is an error. What needs a GPU, or a newer framework than this one, is
-compiled and named. Exits 77 without the framework.
+mistake, and its result (the pipeline's graph, the loader's settings) must be as the advice says. A snippet
+without a check here is an error. Code that needs a GPU, or a newer framework, is only compiled, and listed.
+Exits 77 without the framework.
 """
 import itertools
 import json
@@ -18,11 +18,11 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 
 class Cannot(Exception):
-    """Runs elsewhere: why not here."""
+    """Why a snippet cannot run here."""
 
 
 def stages_of(ds):
-    """The class names of a tf.data pipeline, from the source on."""
+    """The class names of a tf.data pipeline, starting with the source."""
     chain = []
     while ds is not None:
         chain.append(ds)
@@ -97,7 +97,7 @@ def tensorflow():
         assert float(after["optimizer"].initial_scale) > 0
 
     def step(after, code):
-        # Of two shapes: the function must take both.
+        # Two shapes: the function must take both.
         for size in (2, 3):
             after["train_step"](tf.zeros([size, 4]), tf.zeros([size]))
         assert after["train_step"]._jit_compile == ("jit_compile=True" in code or None)
@@ -222,7 +222,7 @@ def pytorch():
         return (a - b).square().mean()
 
     class Recorded:
-        """The settings that a DataLoader is constructed with: nothing starts."""
+        """Records the settings of a DataLoader; nothing starts."""
         last = None
 
         def __init__(self, *args, **settings):

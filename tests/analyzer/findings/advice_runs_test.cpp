@@ -1,6 +1,6 @@
 // The code of every recommendation runs in its framework, and does what the advice says.
-// STALLSCOPE_TENSORFLOW_PYTHON and STALLSCOPE_TORCH_PYTHON name Pythons that have one; Debian's
-// torch is tried without.
+// STALLSCOPE_TENSORFLOW_PYTHON and STALLSCOPE_TORCH_PYTHON name Pythons with the framework; without
+// the latter, Debian's torch is tried.
 #include <doctest/doctest.h>
 
 #include <cstdlib>
@@ -19,7 +19,7 @@ namespace {
 using namespace stallscope;
 using findings::Code;
 
-// What all cases are told, each text once.
+// The advice of all cases, each text once.
 std::string AllAdvice(const std::string Code::*framework) {
   nlohmann::json advice = nlohmann::json::array();
   std::set<std::string> seen;

@@ -59,7 +59,7 @@ TEST_SUITE("fast") {
     CaseBuilder builder;
     builder.with_spec = false;
     builder.run.info.imported_from = "kineto";
-    // Its work is done in the trainer's thread, and nothing stands behind it.
+    // The trainer's thread does its work, and no stage comes after it.
     const auto loader = builder.IdOf("read");
     builder.Stall("read", stallscope::attribution::Cause::kUnknown, 0.5);
     builder.run.stages.resize(1);
@@ -79,7 +79,7 @@ TEST_SUITE("fast") {
     CHECK(says("prefetch"));
   }
 
-  TEST_CASE("imported run: no gain of work side by side without cores and CPU time") {
+  TEST_CASE("imported run: no gain of parallel work without cores and CPU time") {
     const auto advice = [](double cores, bool cpu_time) {
       CaseBuilder builder;
       builder.with_spec = false;
@@ -105,7 +105,7 @@ TEST_SUITE("fast") {
     CHECK(cpu.unpriced.find("on a core") != std::string::npos);
   }
 
-  TEST_CASE("imported run: the trainer's CPU time does not tell what the loader's threads do") {
+  TEST_CASE("imported run: the trainer's CPU time does not show the work of the loader's threads") {
     CaseBuilder builder;
     builder.with_spec = false;
     builder.run.info.imported_from = "xplane";
@@ -122,8 +122,8 @@ TEST_SUITE("fast") {
     CHECK_FALSE(finding->recommendation->gain.has_value());
   }
 
-  TEST_CASE("imported run: no more workers than cores for work that may use one") {
-    // Of 8 workers that its trainer could keep busy.
+  TEST_CASE("imported run: no more workers than cores for work that may need one") {
+    // The trainer could keep 8 workers busy.
     const auto workers = [](double cores, bool cpu_time) -> std::string {
       CaseBuilder builder;
       builder.with_spec = false;
@@ -138,7 +138,7 @@ TEST_SUITE("fast") {
     };
     CHECK(workers(4, false).find("give decode 4 workers") == 0);
     CHECK(workers(2, false) == "none");  // it has as many
-    // What waits needs no core.
+    // Work that waits needs no core.
     const std::string waiting = workers(2, true);
     CHECK(waiting.find("give decode ") == 0);
     CHECK(waiting.find("give decode 2 ") == std::string::npos);

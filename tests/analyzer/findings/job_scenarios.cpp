@@ -74,7 +74,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("job: the finding about an op names the lines in which its time goes") {
+  TEST_CASE("job: the finding about an op names its slowest lines") {
     CaseBuilder b;
     MakeJob(b, Cause::kCpu);
     AddOps(b, 0.8);

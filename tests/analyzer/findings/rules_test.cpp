@@ -388,7 +388,7 @@ TEST_SUITE("fast") {
           "an epoch has 1,000 elements; the trace does not show their size at this point");
   }
 
-  TEST_CASE("emulated device: what is assumed of it is said beside the gain") {
+  TEST_CASE("emulated device: its assumptions are listed with the gain") {
     size_t seen = 0;
     for (const Scenario& scenario : AllScenarios()) {
       if (scenario.id != "device-preprocessing" && scenario.id != "narrow-dtype") continue;

@@ -1,5 +1,5 @@
-// Calls as people write them, with « and » around the one that constructs the loader, and what they
-// become. Each change also goes through `patch`, and Python reads what comes out.
+// Calls as people write them, with « and » around the one that constructs the loader, and their
+// changed forms. Each change also goes through `patch`, and Python parses the result.
 #include "analyzer/findings/source_change.h"
 
 #include <doctest/doctest.h>
@@ -152,7 +152,7 @@ std::vector<Shape> Shapes() {
   };
 }
 
-// What the whole file is after a change.
+// The whole file after a change.
 std::string AfterOf(const SourceChange& change) {
   REQUIRE(change.lines.size() == 1);
   return change.lines[0].after;
@@ -213,7 +213,7 @@ TEST_SUITE("fast") {
     CHECK_MESSAGE(read.exit_code == 0, read.err);
   }
 
-  TEST_CASE("source change: what is not literal is said, and not changed") {
+  TEST_CASE("source change: a value that is not literal is reported, not changed") {
     CheckRefused("l = «DataLoader(ds, num_workers=args.workers)»\n",
                  "set num_workers=4 by hand: the call at train.py:1 passes args.workers for "
                  "num_workers");
@@ -227,7 +227,7 @@ TEST_SUITE("fast") {
                  {{SetTo("loader.in_order", false)}});
   }
 
-  TEST_CASE("source change: a call that is not of the class itself stays") {
+  TEST_CASE("source change: a call to anything but the class is not changed") {
     CheckRefused("l = «make(ds)»\n", "the call at train.py:1 is not a plain call to DataLoader");
     CheckRefused("l = «list(map(DataLoader, sets))»\n", "is not a plain call to DataLoader");
     CheckRefused("l = «partial(DataLoader, ds)()»\n", "is not a plain call to DataLoader");
@@ -237,7 +237,7 @@ TEST_SUITE("fast") {
     CheckRefused("l = «DataLoader(ds, 'a)»\n", "is not a plain call to DataLoader");
   }
 
-  TEST_CASE("source change: without the source, or the call, the place is said") {
+  TEST_CASE("source change: without the source, or the call, the place is given") {
     model::Loader loader = LoaderOf("l = «DataLoader(ds)»\n");
     loader.info.call.source.clear();
     auto changes = findings::SourceChangesOf(RunOf({loader}), kFourWorkers);
@@ -256,7 +256,7 @@ TEST_SUITE("fast") {
     CHECK(findings::SourceChangesOf(pipeline, kFourWorkers).empty());
   }
 
-  TEST_CASE("source change: no workers, and nothing that needs them") {
+  TEST_CASE("source change: no workers, and no argument that needs them") {
     const Patch none = Set("loader.num_workers", 0);
     CHECK(AfterOf(ChangeOf("l = «DataLoader(ds, num_workers=2, prefetch_factor=4,\n"
                            "               persistent_workers=True, shuffle=True)»\n",
@@ -305,7 +305,7 @@ TEST_SUITE("fast") {
     CHECK(Has(changes[0].diff, "+l = DataLoader(ds, num_workers="));
   }
 
-  TEST_CASE("source change: the diff's path is below the job's folder, else below the root") {
+  TEST_CASE("source change: the diff's path is relative to the job's folder, or else to the root") {
     model::Loader loader = LoaderOf("l = «DataLoader(ds)»\n");
     const auto path = [&](const std::string& file) {
       loader.info.file = file;
@@ -319,7 +319,7 @@ TEST_SUITE("fast") {
     CHECK(path("b.py").empty());
   }
 
-  TEST_CASE("source change: a part of a file keeps its line numbers") {
+  TEST_CASE("source change: part of a file keeps its line numbers") {
     model::Loader loader = LoaderOf("a\nb\nc\nd\nl = «DataLoader(ds)»\ne\n");
     loader.info.call.source_line = 101;
     loader.info.call.line = loader.info.call.end_line = loader.info.line = 105;
@@ -336,7 +336,7 @@ TEST_SUITE("fast") {
     CHECK(replaced.text == "l = DataLoader(ds, num_workers=4)\n");
   }
 
-  TEST_CASE("python call: nothing that is cut off or nested too deep is read") {
+  TEST_CASE("python call: source that is cut off or nested too deep is refused") {
     const std::string whole = "DataLoader(D(1, [2, {3: 'x)'}]), f\"{a!r:{w}}\", **o)";
     for (size_t size = 0; size < whole.size(); ++size) {
       CHECK_FALSE(findings::ReadCall(whole.substr(0, size), 0).has_value());

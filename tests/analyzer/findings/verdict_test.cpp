@@ -411,7 +411,7 @@ TEST_SUITE("fast") {
     CHECK(Doubts(nobody, "disagree"));
   }
 
-  TEST_CASE("causal check: of a blamed stage without windows, more than half must be elsewhere") {
+  TEST_CASE("causal check: if the blamed stage has no windows, another one needs more than half") {
     for (const double high : {-0.5, -0.49}) {
       Facts facts({.compute = 40'000, .input = 50'000});
       facts.Slow(0, -1, high);
@@ -428,7 +428,7 @@ TEST_SUITE("fast") {
     CHECK(facts.Judged().doubts.empty());
   }
 
-  TEST_CASE("causal check: input that costs throughput beside a trainer that does not is a doubt") {
+  TEST_CASE("causal check: input that costs throughput while the trainer does not is a doubt") {
     const auto judged = [](double trainer_low, double trainer_high, Shares shares) {
       Facts facts(shares);
       facts.run.stages[2].kind = "trainer";

@@ -66,7 +66,7 @@ TEST_SUITE("fast") {
     for (const KnobInfo& knob : ListKnobs(job)) {
       if (knob.path.starts_with("loader.")) known.insert(knob.path.substr(7));
     }
-    // No setting of a loader, but what its data set is: no one can set it.
+    // Not a loader's setting but a property of its data set: it cannot be set.
     known.erase("iterable");
     CHECK(known == std::set<std::string>(model::kLoaderKnobs.begin(), model::kLoaderKnobs.end()));
   }

@@ -65,10 +65,10 @@ model::Run JobRun(bool tf_data, const std::string& graph = "[]") {
 struct ProfileShape {
   std::vector<int64_t> marks = {1200, 1500};
   bool wall_clock = false;
-  int64_t late_ns = 0;  // of each mark behind the reading of the clock
+  int64_t late_ns = 0;  // of each mark, after reading the clock
 };
 
-// What a profiler saw from 1200 to 1500 of the job's clock.
+// A profile from 1200 to 1500 on the job's clock.
 model::Run ProfileRun(const ProfileShape& shape = {}) {
   TraceBuilder trace;
   trace.run.start_ns = kEpoch + 1200;
@@ -159,7 +159,7 @@ TEST_SUITE("fast") {
     CHECK(run.quality.warnings[0].find("wall clock") != std::string::npos);
   }
 
-  TEST_CASE("join: what cannot be placed in time is left out") {
+  TEST_CASE("join: a profile that cannot be placed in time is left out") {
     model::Run run = JobRun(false);
     const size_t tracks = run.tracks.size();
     SUBCASE("neither marks nor a wall clock") {
@@ -176,7 +176,7 @@ TEST_SUITE("fast") {
     CHECK(run.stages.size() == 2);
   }
 
-  TEST_CASE("join: steps of the window learn when their device work was done") {
+  TEST_CASE("join: steps of the window get the time at which their device work was done") {
     model::Run run = JobRun(false);
     REQUIRE(model::JoinProfile(ProfileRun(), kWindow, run).ok());
     CHECK(run.rows.steps[2].issued_ns == 1260);
@@ -213,7 +213,7 @@ TEST_SUITE("fast") {
     CHECK(run.rows.steps[9].samples == 16);
   }
 
-  TEST_CASE("join: a stage's work is the function's that its node of the graph calls") {
+  TEST_CASE("join: a stage's work belongs to the function that its graph node calls") {
     const auto ops = [](const std::string& graph) {
       model::Run run = JobRun(true, graph);
       REQUIRE(model::JoinProfile(ProfileRun(), kWindow, run).ok());
@@ -232,7 +232,7 @@ TEST_SUITE("fast") {
     };
     const std::string decode = R"({"op": "ParallelMap", "function": "decode"})";
     CHECK(ops("[" + decode + R"(, {"op": "Prefetch"}])") == std::vector<std::string>{"decode"});
-    // Two maps: which of them this one is, is not known.
+    // Two maps: this one cannot be identified.
     CHECK(ops("[" + decode + R"(, {"op": "Map", "function": "flip"}])").empty());
     CHECK(ops(R"([{"op": "ParallelMap"}])").empty());
     CHECK(ops("5").empty());
@@ -249,7 +249,7 @@ TEST_SUITE("fast") {
     CHECK(run.rows.kernels.size() == 4);
   }
 
-  TEST_CASE("join: a joined run is the same once it was saved") {
+  TEST_CASE("join: a joined run is the same after it was saved") {
     ScratchDir dir;
     model::Run run = JobRun(true);
     REQUIRE(model::JoinProfile(ProfileRun(), kWindow, run).ok());
@@ -265,7 +265,7 @@ TEST_SUITE("fast") {
     CHECK(read.quality.sealed);
   }
 
-  TEST_CASE("join: what a recording dropped is still told after a join") {
+  TEST_CASE("join: drops of the recording are still reported after a join") {
     ScratchDir dir;
     TraceBuilder trace;
     const TrackId track = trace.Thread("main");
@@ -298,7 +298,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(stretches[1].closed);
   }
 
-  TEST_CASE("profiled: an annotation of the job's own is none") {
+  TEST_CASE("profiled: the job's own annotations do not count") {
     TraceBuilder trace;
     Named(trace, trace.Thread("main"), "profiler start", 100, 120);
     trace.Seal(3000);

@@ -133,7 +133,7 @@ TEST_SUITE("fast") {
     CHECK(place()["region"]["startLine"] == 1);
   }
 
-  TEST_CASE("markdown: a suggestion is the new lines alone") {
+  TEST_CASE("markdown: a suggestion has only the new lines") {
     const std::string page = report::WriteMarkdown(report::DocumentOf(test::JobReport(2)));
     CHECK(Contains(page,
                    "`train.py:41`:\n\n```suggestion\nloader = DataLoader(data, "

@@ -168,7 +168,7 @@ TEST_SUITE("fast") {
     CHECK(report::MakeReport(run, a, {}, {}).stages.at(0).parallelism == a.stages[0].workers);
   }
 
-  TEST_CASE("a cold start that was left out is said, with what it cost") {
+  TEST_CASE("an excluded cold start is reported, with its cost") {
     const model::Run run = SmallRun();
     attribution::Attribution a = SmallAttribution();
     CHECK_FALSE(report::MakeReport(run, a, {}, {}).cold.has_value());

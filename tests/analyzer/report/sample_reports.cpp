@@ -289,7 +289,7 @@ Report InconclusiveReport() {
   return report;
 }
 
-// One with a diff, and what a diff cannot have.
+// A finding with a diff, and a setting that a diff cannot express.
 static void AddFindingOfTheCall(Report& report) {
   report::FindingRow finding;
   finding.id = "loader-workers";

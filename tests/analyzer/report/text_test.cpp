@@ -124,7 +124,7 @@ TEST_SUITE("fast") {
     CHECK(WriteText(DocumentOf(report)).find(name + ", run.sst: ") != std::string::npos);
   }
 
-  TEST_CASE("text: how many steps were left out because stages were slowed") {
+  TEST_CASE("text: the number of steps excluded because stages were slowed") {
     report::Report report = test::InputBoundReport();
     CHECK(WriteText(DocumentOf(report)).find("with slowed stages") == std::string::npos);
     report.probed_steps = 190;
@@ -174,29 +174,29 @@ TEST_SUITE("fast") {
     CHECK(read.value() == patch);
   }
 
-  TEST_CASE("text: a name too long for its column goes on below, and is not cut") {
+  TEST_CASE("text: a name too long for its column continues on the next line, and is not cut") {
     const std::string name = std::string(31, 'x') + std::string(31, 'y') + "z";
     const std::string table = report::AlignedTable({{"name", "count"}, {name, "12"}}, {1}, 40);
     CHECK(table == "  name                             count\n  " + std::string(31, 'x') +
                        "     12\n  " + std::string(31, 'y') + "\n  z\n");
-    // A text without end must not hide the other rows.
+    // An endless text must not hide the other rows.
     const std::string endless =
         report::AlignedTable({{"name", "count"}, {std::string(3000, 'x'), "12"}}, {1}, 40);
     CHECK(LinesOf(endless).size() == 9);
     CHECK(LinesOf(endless).back().ends_with("x…"));
   }
 
-  TEST_CASE("text: a title takes two lines before a column of figures is left out") {
+  TEST_CASE("text: a title takes two lines before a column of figures is omitted") {
     const std::string table =
         report::AlignedTable({{"name", "peak memory"}, {"decode", "12 MiB"}}, {1}, 16);
     CHECK(table == "  name      peak\n          memory\n  decode  12 MiB\n");
   }
 
-  TEST_CASE("text: a table too wide leaves columns out, and names them") {
+  TEST_CASE("text: a table that is too wide omits columns, and names them") {
     const std::string wide(16, '9');
     const std::vector<std::vector<std::string>> rows = {{"stage", "kind", "a", "b"},
                                                         {"decode", "map", wide, wide}};
-    // Everything fits: nothing is said.
+    // Everything fits: no note.
     const std::string whole = report::AlignedTable(rows, {2, 3}, 80);
     CHECK(whole.find("omitted") == std::string::npos);
     CHECK(whole.find("kind") != std::string::npos);

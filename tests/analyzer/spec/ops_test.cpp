@@ -143,7 +143,7 @@ TEST_SUITE("fast") {
           "end");
   }
 
-  TEST_CASE("an op that changes nothing beside its neighbor is found, and no other") {
+  TEST_CASE("an op that changes nothing next to its neighbor is found, and no other") {
     const auto idle = [](std::initializer_list<const char*> texts) {
       std::vector<OpCall> ops;
       for (const char* text : texts) ops.push_back(ParseOp(text).value());

@@ -1,4 +1,4 @@
-// The plan of the causal check, and what a recording with it has in its trace.
+// The plan of the causal check, and the trace of a recording with it.
 #include "collectors/capture/probe.h"
 
 #include <doctest/doctest.h>
@@ -34,7 +34,7 @@ std::map<StageId, size_t> Counted(const ProbePlan& plan) {
   return counts;
 }
 
-// 2 ms of a stage per batch in front of a device that takes 4 ms.
+// A stage that takes 2 ms per batch, before a device that takes 4 ms.
 Spec ThreeSeconds(int64_t steps) {
   Spec spec = ReadSpec(R"~({"name": "probed", "seed": 3, "stages": [
       {"name": "read", "source": {"format": "synthetic", "elements": 100000, "bytes": 64}},
@@ -72,7 +72,7 @@ TEST_SUITE("fast") {
     CHECK(plan.window_ns * 49 <= 5'000 * kMs);
   }
 
-  TEST_CASE("probe plan: every round has an order of its own, by the seed") {
+  TEST_CASE("probe plan: every round has its own order, from the seed") {
     const ProbePlan plan = PlanProbe(Stages(4), 60'000 * kMs, kMs, 7);
     std::set<std::vector<StageId>> orders;
     for (size_t i = 0; i + 8 < plan.windows.size(); i += 8) {
@@ -87,7 +87,7 @@ TEST_SUITE("fast") {
     CHECK(PlanProbe(Stages(4), 60'000 * kMs, kMs, 8).windows != plan.windows);
   }
 
-  TEST_CASE("probe plan: windows have steps enough, and are not made without end") {
+  TEST_CASE("probe plan: windows have enough steps, and a bounded length") {
     CHECK(PlanProbe(Stages(2), 100'000 * kMs, 50 * kMs, 1).window_ns == 1'200 * kMs);
     CHECK(PlanProbe(Stages(2), 100'000 * kMs, kMs, 1).window_ns == 300 * kMs);
     CHECK(Counted(PlanProbe(Stages(2), 100'000 * kMs, kMs, 1))[StageId{1}] == 8);
@@ -114,8 +114,7 @@ TEST_SUITE("fast") {
 }
 
 TEST_SUITE("slow") {
-  TEST_CASE(
-      "a recording with the check has windows of all stages that work, one without has none") {
+  TEST_CASE("a recording has windows of all active stages with the check, and none without it") {
     const test::RecordedTrace trace = Recorded(ThreeSeconds(600), true);
     CHECK(trace.rows.steps.size() == 600);
     REQUIRE(trace.rows.probes.size() >= 5);
@@ -131,7 +130,7 @@ TEST_SUITE("slow") {
       }
       slowed.insert(window.stage);
     }
-    CHECK(slowed.size() == 2);  // fetch and the trainer: the others do next to nothing
+    CHECK(slowed.size() == 2);  // fetch and the trainer; the others hardly work
     CHECK(Recorded(ThreeSeconds(60), false).rows.probes.empty());
   }
 }

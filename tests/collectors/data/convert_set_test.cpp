@@ -57,7 +57,7 @@ Manifest MustConvert(const ConvertOptions& options, const OnConvertProgress& on_
   return made.value();
 }
 
-// Every file below the folder but the manifest, with its content.
+// Every file in the folder except the manifest, with its content.
 std::map<std::string, std::string> FilesBelow(const std::string& folder) {
   std::map<std::string, std::string> content;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
@@ -85,7 +85,7 @@ void WriteImage(const std::string& path, const Tensor& image) {
   REQUIRE(WriteFileAtomically(path, AsText(bytes)).ok());
 }
 
-// Folders beside `name` that a conversion works in.
+// Scratch folders of a conversion next to `name`.
 size_t ScratchFolders(const std::string& folder) {
   size_t count = 0;
   for (const auto& entry : fs::directory_iterator(folder)) {
@@ -191,7 +191,7 @@ TEST_SUITE("fast") {
     CHECK(ScratchFolders(dir.path()) == 0);
   }
 
-  TEST_CASE("a stopped conversion goes on, and gives the same set") {
+  TEST_CASE("a stopped conversion continues, and gives the same set") {
     for (const DataFormat format : {DataFormat::kTfRecord, DataFormat::kImages, DataFormat::kRaw}) {
       CAPTURE(Name(format));
       ScratchDir dir;
@@ -215,7 +215,7 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("a killed conversion goes on as well") {
+  TEST_CASE("a killed conversion continues, too") {
     ScratchDir dir;
     MakeSet(dir / "csv", DataFormat::kCsv, 60);
     const ConvertOptions options = To(dir / "csv", dir / "set", DataFormat::kHdf5);
@@ -237,7 +237,7 @@ TEST_SUITE("fast") {
     CHECK(FilesBelow(dir / "set") == FilesBelow(dir / "whole"));
   }
 
-  TEST_CASE("what was stopped is dropped where the source or the command is another one") {
+  TEST_CASE("a stopped conversion is dropped if the source or the command differs") {
     ScratchDir dir;
     MakeSet(dir / "csv", DataFormat::kCsv, 60);
     REQUIRE_FALSE(Convert(To(dir / "csv", dir / "set", DataFormat::kRaw), StopAt(30)).ok());
@@ -251,13 +251,13 @@ TEST_SUITE("fast") {
     });
     CHECK(least <= 20);
     CHECK(ScratchFolders(dir.path()) == 0);
-    // The generator's work takes the place, too.
+    // The generator also takes the place.
     REQUIRE_FALSE(Convert(To(dir / "csv", dir / "next", DataFormat::kRaw), StopAt(30)).ok());
     MakeSet(dir / "next", DataFormat::kCsv);
     CHECK(ScratchFolders(dir.path()) == 0);
   }
 
-  TEST_CASE("damage is placed, and leaves nothing behind") {
+  TEST_CASE("damage is reported with its place, and leaves nothing behind") {
     ScratchDir dir;
     MakeSet(dir / "csv", DataFormat::kCsv);
     const std::string shard = dir / "csv/data-00001-of-00003.csv";

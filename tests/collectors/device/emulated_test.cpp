@@ -63,7 +63,7 @@ TEST_SUITE("fast") {
     CHECK(device.clock.Now() == device.start + 130'010);
   }
 
-  TEST_CASE("an op of a map takes the bytes that it reads and writes") {
+  TEST_CASE("an op of a map takes time for the bytes that it reads and writes") {
     Emulated device({.compute_us_per_batch = 100, .op_gbps = 2});
     const auto stream = device.Stream();
     Launch op;

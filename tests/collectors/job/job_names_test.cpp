@@ -31,7 +31,7 @@ constexpr recorder::ProcessKey kWorker{11, 2};
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("lines of a function are summed over processes; what makes no sense is not") {
+  TEST_CASE("lines of a function are summed over processes; invalid ones are not") {
     NamesFolder f;
     const auto main = f.names.ProcessOf(kMain);
     const auto worker = f.names.ProcessOf(kWorker);
@@ -123,7 +123,7 @@ TEST_SUITE("fast") {
     CHECK(above.source_line == 11);
     CHECK(call_of(R"(b\na\nc(\n)\nd\ne\nf\ntoken: 'x'\ng)", place).source ==
           "b\na\nc(\n)\nd\ne\nf\n");
-    // With fewer lines behind it, the file would seem to end there.
+    // With fewer lines after it, the file would seem to end there.
     CHECK(call_of(R"(b\na\nc(\n)\nd\ne\ntoken: 'x'\ng)", place).source.empty());
     const trace::CallSite inside = call_of(R"(a\nb\nc(\ntoken='x')\nd)", place);
     CHECK(inside.source.empty());
@@ -259,7 +259,7 @@ TEST_SUITE("fast") {
     CHECK(f.names.bad_lines() == 1);
   }
 
-  TEST_CASE("profiles are taken in order of time, from files of the process's own alone") {
+  TEST_CASE("profiles are taken in order of time, only from the process's own files") {
     NamesFolder f;
     const auto profile = [](const std::string& file, const std::string& times) {
       return R"({"profile": {"file": ")" + file + R"(", "kind": "xplane", )" + times + "}}\n";
@@ -284,7 +284,7 @@ TEST_SUITE("fast") {
     CHECK(f.names.bad_lines() == 6);
   }
 
-  TEST_CASE("windows in which a stage was slowed: by the trainer's word, with what all paid") {
+  TEST_CASE("slowed windows: as the trainer confirms, with the delays of all processes") {
     NamesFolder f;
     const std::string loader = R"({"loader": {"id": 0, "owner": "10.1", "number": 0}}
 {"stage": {"id": 0, "name": "fetch", "loader": 0}}

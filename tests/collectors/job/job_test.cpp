@@ -297,7 +297,7 @@ TEST_SUITE("fast") {
     CHECK(place.NothingLeft());
   }
 
-  TEST_CASE("job: threads without a ring are followed where a tf.data pipeline works in them") {
+  TEST_CASE("job: threads without a ring are followed if a tf.data pipeline works in them") {
     for (const bool native : {true, false}) {
       const ScratchDir dir;
       recorder::Options options;
@@ -469,7 +469,9 @@ TEST_SUITE("fast") {
     WaitUntil([&] { return received() == 0; });
     kill(-runner, SIGUSR1);
     WaitUntil([&] { return received() > 0; });
-    // Alone: passed on. Another one, as two of a kind are one while the first is pending.
+    // The first signal is passed on. The second is of another kind, since two of a kind are one
+    // while the
+    // first is pending.
     kill(runner, SIGUSR2);
     WaitUntil([&] { return received() > 1; });
     kill(-runner, SIGUSR1);

@@ -23,7 +23,7 @@ TEST_SUITE("fast") {
     slow_down.Delay(StageId{4}, 8'000, 0.5, debt);
     CHECK(slow_down.paid().elements == 2);
     CHECK(slow_down.paid().work_ns == 12'000);
-    // Too little to burn or to sleep for: it is owed, each in its kind.
+    // Too little to burn or to sleep for: both are owed, separately.
     CHECK(slow_down.paid().delay_ns == 0);
     CHECK(debt.burn_ns == 2'000);
     CHECK(debt.sleep_ns == 1'000);

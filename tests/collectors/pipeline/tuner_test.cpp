@@ -90,13 +90,13 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("two maps that sleep: both grow, beyond the cores, since they burn none") {
-    // Each takes 10 ms an element; the slower of them sets the rate.
+    // Each takes 10 ms per element; the slower one sets the rate.
     int64_t workers[2] = {1, 1};
     double busy[2] = {0, 0};
     double elements = 0;
     uint64_t empty = 0;
     double cpu = 0;
-    double burns = 0;  // of a core, by a worker at work
+    double burns = 0;  // share of a core that an active worker uses
     const auto tunable = [&](int i, const char* path) {
       Tunable t;
       t.path = path;
@@ -122,7 +122,7 @@ TEST_SUITE("fast") {
     settle();
     CHECK(workers[0] == 4);
     CHECK(workers[1] == 4);
-    // The same work on the cores: two of them feed one worker each, and no more helps.
+    // The same work on the CPU: two cores feed one worker each, and more workers do not help.
     workers[0] = workers[1] = 1;
     burns = 1;
     settle();

@@ -137,7 +137,7 @@ TEST_SUITE("fast") {
     CHECK(result.why == "stopped after 4 steps");
   }
 
-  TEST_CASE("what a step holds on the device is half in a narrow type, and must fit") {
+  TEST_CASE("a step's device memory is half in a narrow type, and must fit") {
     Spec spec = EmulatedSpecOf();
     spec.trainer.emulated.activation_bytes = 1'000'000;
     const auto peak = [&](Precision precision) {

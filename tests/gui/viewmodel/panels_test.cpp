@@ -193,7 +193,7 @@ TEST_SUITE("fast") {
     CHECK(WhyNotVerify(*open.run, more).empty());
   }
 
-  TEST_CASE("a job's finding shows the line of its source, and the diff of it") {
+  TEST_CASE("a job's finding shows the line of its source, and its diff") {
     const test::ScratchDir dir;
     test::JobShape shape;
     shape.workers = 0;

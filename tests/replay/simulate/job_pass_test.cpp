@@ -20,7 +20,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(pass.TakeTurn());
   }
 
-  TEST_CASE("in order: what a worker whose share has ended was asked for is skipped") {
+  TEST_CASE("in order: requests to a worker whose share has ended are skipped") {
     JobPass pass(2, 2, true);
     pass.Begin(100);
     for (int i = 0; i < 4; ++i) pass.Ask();

@@ -255,12 +255,12 @@ TEST_SUITE("fast") {
     CHECK(rate({}) == Near(10 / 0.230, 0.03));
     // Four side by side, then the fifth.
     CHECK(rate({"loader2.num_workers=4"}) == Near(10 / 0.170, 0.04));
-    // As much of it as was seen to be of that loader.
+    // Only the part that was recorded as that loader's.
     job.costs.evaluations[0].ns = 2000e6;
     CHECK(rate({"loader2.num_workers=4"}) == Near(10 / 0.200, 0.04));
-    // The steps' own loader leaves it as it is.
+    // A change to the steps' own loader does not change it.
     CHECK(rate({"loader.num_workers=1"}) == Near(10 / 0.220, 0.04));
-    // Within a pass, behind every fifth step.
+    // Within a pass, after every fifth step.
     job.costs.evaluations[0].ns = 4000e6;
     job.costs.passes.clear();
     job.costs.between_passes = {};
@@ -271,7 +271,7 @@ TEST_SUITE("fast") {
     CHECK(rate({"loader2.num_workers=4"}) == Near(5 / 0.095, 0.05));
   }
 
-  TEST_CASE("job: of an evaluation, what its batches do not show is not predicted") {
+  TEST_CASE("job: changes to an evaluation that its batches do not show are not predicted") {
     const MadeJob job = Evaluating();
     const auto why = [&](const char* setting) {
       return WithSettings(job.Make(), {setting}).value().unpriceable;
@@ -304,12 +304,12 @@ TEST_SUITE("fast") {
     CHECK(pinned.samples_per_s == Near(1e3 / 9.8, 0.03));
     CHECK(pinned.low < 1e3 / 12);
     CHECK(pinned.high > 1e3 / 8);
-    // Where it was pinned they take 12 ms more at most.
+    // If it was pinned, they take at most 12 ms more.
     job.costs.loader.pin_memory = true;
     const Prediction pageable = with("loader.pin_memory=false");
     CHECK(pageable.samples_per_s == Near(1e3 / 17, 0.03));
     CHECK(pageable.low < 1e3 / 24);
-    // Without an accelerator nothing was pinned: then it does nothing.
+    // Without an accelerator nothing was pinned, so it has no effect.
     job.costs.pins = false;
     CHECK(with("loader.pin_memory=false").samples_per_s == Near(1e3 / 12));
   }

@@ -43,7 +43,7 @@ TEST_SUITE("fast") {
     CheckNext(scheduler, 1, 175);  // alone
   }
 
-  TEST_CASE("a thread that comes takes the core from one that is owed nothing, for its slice") {
+  TEST_CASE("an arriving thread takes the core from one that is owed nothing, for its slice") {
     Scheduler scheduler(1, 8);
     scheduler.Burn(0, 1 * kMs);
     scheduler.Burn(1, 1 * kMs);
@@ -98,7 +98,7 @@ TEST_SUITE("fast") {
     CheckNext(scheduler, 1, 8.2 * kMs + kSliceNs + 1);
   }
 
-  TEST_CASE("a thread that wakes often waits the longer, the more threads burn beside it") {
+  TEST_CASE("a thread that wakes often waits longer the more threads burn beside it") {
     const auto waits_us = [](uint32_t burn) {
       Scheduler scheduler(1, 8);
       for (uint32_t who = 1; who <= burn; ++who) scheduler.Burn(who, 1e15);

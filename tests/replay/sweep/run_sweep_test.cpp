@@ -41,7 +41,7 @@ Sweep Done(const Sweep& planned, const SweepWork& work) {
   return std::move(done).value();
 }
 
-// The base, and a snapshot of what decode gives.
+// The base, and a snapshot of decode's output.
 Sweep PlannedSnapshot() {
   Sweep planned = test::PlannedGrid(SweepMode::kRerun, 1);
   replay::Point point;
@@ -89,7 +89,8 @@ TEST_SUITE("fast") {
     CHECK(sweep.points[0].verdict == "balanced");
   }
 
-  TEST_CASE("the run that fills a snapshot does not count, and is told beside those that read it") {
+  TEST_CASE(
+      "the run that fills a snapshot does not count, and is reported with those that read it") {
     test::ScratchDir dir;
     FakeBench bench([&](const Spec& spec, int) {
       return spec.stages.size() == 4 ? 100 : bench.fills(bench.asked.size() - 1, spec) ? 80 : 300;

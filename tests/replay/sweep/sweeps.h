@@ -33,7 +33,7 @@ class FakeBench final : public replay::Bench {
   std::function<uint64_t(const Spec&)> memory;  // of a run; empty: 1,000,000 bytes
   std::function<void(size_t runs)> before;      // each run; may be empty
   std::function<double(size_t runs)> others;    // had of the cores in the run after these; or empty
-  std::function<double(size_t runs)> from_disk;  // likewise, of what it read
+  std::function<double(size_t runs)> from_disk;  // the same for its reads
   // Whether the run after these fills a snapshot called "kept"; or empty.
   std::function<bool(size_t runs, const Spec&)> fills;
   bool stop = false;            // every run is stopped

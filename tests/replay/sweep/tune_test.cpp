@@ -85,11 +85,12 @@ TEST_SUITE("fast") {
     CHECK(tuned.runs <= 10);
     REQUIRE(tuned.comparison.has_value());
     CHECK(tuned.comparison->answer == compare::Answer::kFaster);
-    // That was done when the spec was recorded.
+    // Not here: it was done when the spec was recorded.
     CHECK(std::count(bench.probes.begin(), bench.probes.end(), true) == 0);
   }
 
-  TEST_CASE("more room than the simulation sees a use for is run, and taken if it is faster") {
+  TEST_CASE(
+      "more workers and deeper queues than the simulation can use are run, and kept if faster") {
     const Spec spec = test::SweepSpec();
     const replay::Predictor predictor = PredictorOf(spec);
     const auto workers_with = [&](double gain, int64_t& first) {
@@ -103,7 +104,7 @@ TEST_SUITE("fast") {
                     : gain * static_cast<double>(first) / static_cast<double>(workers));
       });
       replay::TuneOptions options = Options(8);
-      options.limits.cores = 4;  // else eight workers are the most
+      options.limits.cores = 4;  // otherwise eight workers are the most
       const Tuned tuned = Done(TuneWith(predictor, spec, &bench, options));
       REQUIRE(tuned.best.has_value());
       CHECK(tuned.runs <= 8);
@@ -111,7 +112,7 @@ TEST_SUITE("fast") {
     };
     int64_t first = 0;
     CHECK(workers_with(1.05, first) > first);
-    // Within the noise the smaller one stays.
+    // Within the noise, the smaller configuration wins.
     CHECK(workers_with(1.01, first) == first);
   }
 

@@ -1,4 +1,4 @@
-// What a profiler wrote of a job's window, from its file into the job's trace.
+// A profile of a job's window, from its file into the job's trace.
 #include "replay/workbench/profiles.h"
 
 #include <doctest/doctest.h>
@@ -26,8 +26,8 @@ constexpr int64_t kEpoch = 1'700'000'000'000'000'000;
 constexpr int64_t kFrom = 100 * kMs;
 constexpr int64_t kTo = 200 * kMs;
 
-// 30 steps of 10 ms from 0 on, as Keras's fit shows them: without a wait of their own. The pool's
-// thread is on a core for `on_cpu` of the time, if that was seen.
+// 30 steps of 10 ms from 0 on, as recorded in Keras's fit, without a wait of their own. The pool's
+// thread is on a core for `on_cpu` of the time, if that was recorded.
 void WriteJob(const std::string& path, double on_cpu = -1) {
   TraceBuilder trace;
   trace.run.job.command = {"python", "train.py"};
@@ -129,7 +129,7 @@ TEST_SUITE("fast") {
     CHECK(attribution.throughput->samples_per_s == doctest::Approx(1600).epsilon(0.01));
   }
 
-  TEST_CASE("profiles: what the pool's work waited for, by its threads' time on a core") {
+  TEST_CASE("profiles: why the pool's work waited, from its threads' time on a core") {
     const auto analyzed = [](double on_cpu) {
       Joined joined(on_cpu);
       const model::Run run = joined.With(Profile());
@@ -145,7 +145,7 @@ TEST_SUITE("fast") {
     CHECK(analyzed(0.02).find("Map (blocked)") != std::string::npos);
   }
 
-  TEST_CASE("profiles: what the trainer's own thread does of the pipeline, by its time on a core") {
+  TEST_CASE("profiles: pipeline work of the trainer's own thread, from its time on a core") {
     const auto analyzed = [](double on_cpu, int64_t asks_ms = 8) {
       Joined joined(on_cpu);
       MadePlane host("/host:CPU");
@@ -168,7 +168,7 @@ TEST_SUITE("fast") {
     CHECK(analyzed(0.5, 5).find("Map (unknown)") != std::string::npos);
   }
 
-  TEST_CASE("profiles: a file that is cut is joined as far as it goes, or left out") {
+  TEST_CASE("profiles: a truncated file is joined as far as possible, or left out") {
     for (const double part : {0.0, 0.3, 0.9}) {
       Joined joined;
       std::string bytes = Profile();
@@ -186,7 +186,7 @@ TEST_SUITE("fast") {
     CHECK(Warns(run, "its clock cannot be matched to the run's"));
     CHECK(run.stages.size() == 2);
     CHECK_FALSE(run.imported());
-    // When the trainer waited is then unknown: no guess.
+    // It is then unknown when the trainer waited: no guess.
     const auto opened = workbench::Open({joined.trace});
     const report::Report report = workbench::Analyze(opened.value(), {.price = false});
     CHECK(report.verdict.text == "inconclusive");

@@ -58,7 +58,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(Read({}).ok());
   }
 
-  TEST_CASE("a run that is opened for its first epoch is reported on and replayed for that") {
+  TEST_CASE("a run opened for its first epoch is reported on and replayed for it") {
     for (const Part part : {Part::kSteady, Part::kFirstEpoch}) {
       const auto opened = Open({Sample("input_decode.sst")}, {}, part);
       REQUIRE(opened.ok());

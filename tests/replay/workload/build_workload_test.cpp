@@ -116,7 +116,7 @@ TEST_SUITE("fast") {
     CHECK(Built(run).recorded->tuned.at("fetch.parallelism") == 6);
   }
 
-  TEST_CASE("handing over costs no more than the process burned outside of its stages' work") {
+  TEST_CASE("handing over costs at most what the process burned outside of its stages' work") {
     const model::Run run = MakeRun({.fetch_cpu_us = 900, .compute_us = 32'000, .steps = 60});
     auto attribution = Attribute(run);
     const auto handover = [&](std::optional<double> busy_cores) {

@@ -44,7 +44,7 @@ Result<Workload> Built(const JobShape& shape) {
   return BuildWorkload(run, Attribute(run));
 }
 
-// Two passes of 20 steps without workers, an evaluation of three batches behind each.
+// Two passes of 20 steps without workers, each followed by an evaluation of three batches.
 struct Evaluating : RunBuilder {
   StageId fetch = Stage("fetch", "map");
   StageId loader = Stage("loader", "prefetch", 1, true, {fetch});
@@ -122,7 +122,7 @@ TEST_SUITE("fast") {
     CHECK(costs.pins);
   }
 
-  TEST_CASE("job costs: an evaluation within a pass is a pause behind its step") {
+  TEST_CASE("job costs: an evaluation within a pass is a pause after its step") {
     Evaluating scene;
     Run run = scene.Made();
     for (auto& step : run.rows.steps) {

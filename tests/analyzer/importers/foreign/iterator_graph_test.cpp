@@ -44,7 +44,7 @@ class Host {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("a thread of the pool that asks for the trainer works for no iterator") {
+  TEST_CASE("a pool's thread that asks on the trainer's behalf works for no iterator") {
     Host host;
     const uint32_t prefetch = host.Name("Iterator::Root::Prefetch");
     const uint32_t map = host.Name("Iterator::Root::Prefetch::Map");

@@ -91,7 +91,7 @@ class Augmented(photos.Photos):
 class Lined(Squares):
     def __getitem__(self, index):
         time.sleep(0.0005)
-        count = self.counted(2000 if index % 8 else 100000)  # the lines that are slow
+        count = self.counted(2000 if index % 8 else 100000)  # the slow lines
         return index + count * 0
 
     def counted(self, most):
@@ -103,7 +103,7 @@ class Lined(Squares):
 
 def lined_collate(batch):
     total = sum(batch)
-    time.sleep(0.003)  # the line of the collate that is slow
+    time.sleep(0.003)  # the slow line of the collate function
     return [total]
 
 

@@ -14,7 +14,7 @@ FOLDER = tempfile.mkdtemp(prefix="library-jobs-")
 
 
 def needs(job):
-    """What a job cannot do without."""
+    """Declares the library that a job needs."""
     return {"webdataset": "webdataset", "webloader": "webdataset", "few_shards": "webdataset",
             "hugging_face": "datasets", "hugging_face_stream": "datasets",
             "hugging_face_few": "datasets", "stateful": "torchdata.stateful_dataloader",

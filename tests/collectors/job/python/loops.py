@@ -1,4 +1,4 @@
-"""Small jobs without PyTorch's DataLoader for tests, one per name. Each prints what its loop gets.
+"""Small jobs without PyTorch's DataLoader for tests, one per name. Each prints its loop's batches.
 
     python loops.py NAME [START_METHOD]
 """

@@ -91,7 +91,7 @@ def read(folder):
 
 
 def last_arrivals(folder):
-    """Batch → the batch of another loader that it was made of last."""
+    """Batch → the last batch of another loader that went into it."""
     found = {}
     for file in os.listdir(folder):
         if file.endswith(".ring"):

@@ -45,7 +45,7 @@ class StandIns(LibraryCase):
                 session = self.record("litdata", workers)
                 self.assertEqual([], session.said)
                 self.assertEqual(4, len(session.steps))
-                # A chunk that is there already is no download.
+                # A chunk that is already there is not a download.
                 self.assertEqual(4, len(session.events("work", "download")))
                 self.assertEqual(16, len(session.events("work", "decompress")))
 

@@ -123,7 +123,7 @@ class Loops(Case):
                 self.assertEqual(12, len(session.steps))
                 workers = session.main.names["loader"][-1]["settings"]["workers"]
                 self.assertIn(workers, (1, 2))  # one may do it all
-        # The loop waits by itself where they name no stage: nothing shows what they do.
+        # If they name no stage, the wait counts as the loop's own: nothing shows their work.
         shutil.rmtree(self.session, True)
         session = self.record("processes_without_stages", "fork")
         self.assertEqual(0, session.main.names["loader"][-1]["settings"]["workers"])

@@ -1,5 +1,5 @@
-"""Stages that are slowed on purpose (`run --probe`): the plan, the delays by a clock of the test's
-own, and a job with the stand-in for torch."""
+"""Stages slowed on purpose (`run --probe`): the plan, the delays on the test's own clock, and a job with
+the stand-in for torch."""
 import os
 import shutil
 import sys
@@ -121,7 +121,7 @@ class Probes(unittest.TestCase):
         self.assertIsNone(prober.plan)
 
     def directed(self, steps, during=lambda i, trainer: None, limit=1000, step=10 * MS):
-        """A job whose trainer takes this long a step."""
+        """A job whose trainer takes this long per step."""
         director = probe.Director()
         trainer = types.SimpleNamespace(current=None, count=0, limit=limit)
         feed = Feed(self.loader)
@@ -142,7 +142,7 @@ class Probes(unittest.TestCase):
         self.assertGreaterEqual(director.plan[0][0], 5000 * MS)
         windows = [line for kind, line in self.lines if kind == "probe"]
         self.assertTrue(windows)
-        # Two workers: what they do is not seen here, and the main process neither samples nor
+        # Two workers: their work is not visible here, and the main process neither samples nor
         # receives anything.
         self.assertEqual({None, 1, 2, 9}, {line.get("stage") for line in windows})
         self.assertEqual({"probe", "slowed"}, {kind for kind, _ in self.lines})
@@ -186,7 +186,7 @@ class Probes(unittest.TestCase):
 
 class ProbedJobs(Case):
     def check(self, name, steps, stages):
-        """The same batches and output as without; windows with and without a stage; delays."""
+        """The same batches and output as without `--probe`; windows with and without a stage; delays."""
         found = self.record(name, settings={"probe": True, "steps": steps}, same=False)
         self.assertEqual([], found.said)
         lines = [line for p in found.processes for line in p.names["probe"]]

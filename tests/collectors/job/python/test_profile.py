@@ -30,7 +30,7 @@ class Windows(Case):
         return [line for p in session.processes for line in p.names["profile"]]
 
     def check_profile(self, session, line):
-        """The file is there, and its marks are of the time in which it was open."""
+        """The file exists, and its marks are from the time in which the profiler was open."""
         with open(os.path.join(self.session, line["file"])) as f:
             marks = [int(mark) for mark in re.findall(r"stallscope@(\d+)", f.read())]
         self.assertGreaterEqual(len(marks), 2)
@@ -49,7 +49,7 @@ class Windows(Case):
         self.assertEqual((start.end, stop.start), (line["from"], line["to"]))
         within = [s for s in session.steps if s.start >= start.end and s.end <= stop.start]
         self.assertEqual(10, len(within))
-        # The profiler starts between two steps: no step's own time has it in it.
+        # The profiler starts between two steps: no step's own time includes it.
         for step in session.steps:
             for at in (start, stop):
                 self.assertTrue(step.end <= at.start or step.start >= at.end)
@@ -152,7 +152,7 @@ class Windows(Case):
                     self.assertIn("windows of", said)
 
     def test_no_room(self):
-        """A folder of the window cannot be made: the job goes on, and the trace says why."""
+        """No room for the window's file: the job continues, and the trace says why."""
         shutil.rmtree(self.session, True)
         os.makedirs(self.session)
         program = ("import os, sys\n"
@@ -196,7 +196,7 @@ class TorchWindows(Case):
         self.assertTrue(any(name.startswith("aten::") for name in names))
 
     def test_not_asked_for(self):
-        """The CPU's ops alone are no reason for a window."""
+        """Ops on the CPU alone are no reason for a window."""
         session = self.record("zero", settings={"profile": "auto"})
         self.assertEqual([], self.profiles(session) + session.said + windows(session))
 

@@ -132,7 +132,7 @@ class Batches(Case):
         self.assertEqual({0, 1, 2}, {e.item >> 32 & 0xFFFF for _, e in session.events("step")})
 
     def test_loaders_of_one_line(self):
-        """Alive at a time, called from elsewhere, or with other settings: two of them each."""
+        """Alive at the same time, called from elsewhere, or with other settings: two loaders each."""
         self.assertEqual(6, len(self.record("alike").main.names["loader"]))
 
     def test_pinning_has_a_track(self):
@@ -272,7 +272,7 @@ class Settings(Case):
 
 
 class Calls(Case):
-    """The call that constructs a loader, as it is written."""
+    """The call that constructs a loader, as written."""
 
     def calls(self, script, prefix="from torch.utils.data import DataLoader\n"):
         self.file = os.path.join(self.folder, "script.py")
@@ -287,7 +287,7 @@ class Calls(Case):
         return [loader["where"].get("call") for loader in found.main.names["loader"]]
 
     def check(self, call, wanted):
-        """The source has the call, and where it is known, its extent is that of `wanted`."""
+        """The source has the call, and its extent, if known, is that of `wanted`."""
         lines = self.text.splitlines(True)
         own = call["source"].splitlines(True)
         first = call["source_line"] - 1
@@ -464,14 +464,14 @@ class Ops(Case):
         self.assertNotIn("pause", self.ops(session))
 
     def lines(self, session):
-        """By function: {line: [ns, times]}, all of them added up."""
+        """Totals by function: {line: [ns, times]}."""
         found = {}
         with open(os.path.join(HERE, "jobs.py")) as file:
             source = file.read().split("\n")
         for process in session.processes:
             for entry in process.names["lines"]:
                 if entry["file"].startswith(STAND_IN):
-                    continue  # it is not installed, as torch is
+                    continue  # it is not in an installed package, unlike torch
                 self.assertEqual(os.path.join(HERE, "jobs.py"), entry["file"])
                 lines = found.setdefault(source[entry["first"] - 1].split("(")[0].split()[-1], {})
                 for line, ns, times in entry["lines"]:
@@ -485,15 +485,15 @@ class Ops(Case):
         self.assertEqual([], session.said)
         found = self.lines(session)
         slowest = {f: max(lines, key=lambda l: lines[l][0]) for f, lines in found.items()}
-        self.assertIn("the lines that are slow", slowest["__getitem__"])
-        self.assertIn("the line of the collate that is slow", slowest["lined_collate"])
-        # A loop is let run after a while: what is left of it is no other line's.
+        self.assertIn("the slow lines", slowest["__getitem__"])
+        self.assertIn("the slow line of the collate function", slowest["lined_collate"])
+        # A loop runs untimed after a while: the rest of it must not count for other lines.
         loop = sum(found["counted"][l][0] for l in ("while count < most:", "count += 1"))
         rest = sum(ns for ns, _ in found["counted"].values()) - loop
         self.assertGreater(loop, 10 * rest)
         self.assertLess(sum(times for _, times in found["counted"].values()), 100000)
         self.assertIn("lined_collate", self.ops(session))
-        # What a track has is in the order of its ends: each op before the work that it is in.
+        # A track's spans are in the order of their ends: each op comes before the work around it.
         for process in session.processes:
             for thread in {e.tid for e in process.events}:
                 ends = [e.end for e in process.events

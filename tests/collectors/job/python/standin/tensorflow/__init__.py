@@ -1,4 +1,4 @@
-"""A stand-in for TensorFlow: what the shim looks at, and no more."""
+"""A stand-in for TensorFlow: only the parts that the shim uses."""
 import types
 
 from tensorflow.python.data.ops import dataset_ops, iterator_ops  # noqa: F401

@@ -1,4 +1,4 @@
-"""A stand-in for DALI's iterators: what the shim looks at."""
+"""A stand-in for DALI's iterators: the parts that the shim uses."""
 
 
 class Pipeline:
