@@ -42,7 +42,7 @@ def write_images(path):
 
 
 def write_raw(path):
-    """Pictures as their bytes: as large as the disk likes, and nothing to decode."""
+    """Pictures as raw bytes: large reads from the disk, and nothing to decode."""
     picture = np.random.default_rng(7).integers(0, 255, (*SIZE, 3), np.uint8)
     with tf.io.TFRecordWriter(path) as writer:
         for _ in range(IMAGES):

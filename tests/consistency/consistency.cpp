@@ -216,8 +216,8 @@ double LargerBatch(const Told& told, const Finding& finding) {
 // What a change can remove: the parts of step time that its rule shortens, or what the finding
 // says.
 double Removable(const Told& told, const Finding& finding) {
-  // A batch n times as large pays a cost per step an nth as often: what lies between two steps,
-  // too.
+  // A batch n times as large pays a cost per step an nth as often, including the time between
+  // steps.
   if (finding.id == "batch-size") {
     const double once = finding.share + ShareOf(told, Category::kOther) +
                         ShareOf(told, Category::kLaunch) + ShareOf(told, Category::kInputStall);

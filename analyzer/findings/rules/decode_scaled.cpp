@@ -105,7 +105,7 @@ extern const Rule kRule = {
     .check = Check,
     .advice = {
         .tf_data =
-            R"py(image = tf.io.decode_jpeg(data, channels=3, ratio={value})  # or, with a crop behind it:
+            R"py(image = tf.io.decode_jpeg(data, channels=3, ratio={value})  # or, followed by a crop:
 image = tf.image.decode_and_crop_jpeg(data, [top, left, height, width], channels=3))py",
         .pytorch = R"py(image = PIL.Image.open(file)
 image.draft("RGB", (image.width // {value}, image.height // {value}))  # before it is loaded)py",
