@@ -15,6 +15,15 @@ namespace stallscope::model {
 
 bool IsJob(const Run& run);
 
+// The pass over a loader that a job's item belongs to, unlike that of any other loader; and the
+// item's loader (collectors/recorder/RING.md).
+constexpr uint64_t PassOf(ItemId item) { return item.value >> 32U; }
+constexpr uint64_t LoaderOf(ItemId item) { return item.value >> 48U; }
+
+// What a reader calls the item: "element 7"; of a job, whose items are batches, "batch 7 of pass
+// 2".
+std::string ItemInWords(const Run& run, ItemId item);
+
 // As they were in the recording. Empty for a run that is no job, and for one in which no loader
 // with knobs was seen.
 std::optional<Spec> JobSpecOf(const Run& run);
