@@ -142,6 +142,10 @@ class Sight:
         return True
 
 
+def _torchs(obj):
+    return (getattr(obj, "__module__", None) or "").startswith("torch.")
+
+
 def _holds_callables(fields):
     return any(isinstance(value, (list, tuple)) and value and all(map(callable, value))
                for value in list(fields.values()))
@@ -164,7 +168,7 @@ def sampler_code(sampler):
     inner = getattr(sampler, "__dict__", {}).get("sampler")  # of torch's BatchSampler
     for each in (sampler, inner):
         code = getattr(getattr(type(each), "__iter__", None), "__code__", None)
-        if code is not None and not installed(code.co_filename):
+        if code is not None and not _torchs(type(each)) and not installed(code.co_filename):
             return code, type(each).__qualname__ + ".__iter__"
     return None, ""
 
@@ -185,7 +189,7 @@ class CollateSight:
             name = type(collate).__qualname__
             function = getattr(type(collate), "__call__", None)
         code = getattr(function, "__code__", None)
-        if code is not None and not installed(code.co_filename):
+        if code is not None and not _torchs(function) and not installed(code.co_filename):
             self.own.add(code)
             self.entries[code] = name
 
