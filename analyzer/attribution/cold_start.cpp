@@ -403,10 +403,6 @@ class ColdSearch {
   std::optional<int64_t> pass_end_ns_;
 };
 
-// The pass that a job's item belongs to, and the loader (collectors/recorder/RING.md).
-uint64_t PassOfItem(ItemId item) { return item.value >> 32U; }
-uint64_t LoaderOfItem(ItemId item) { return item.value >> 48U; }
-
 }  // namespace
 
 std::string_view WordFor(ColdCause cause) {
@@ -420,8 +416,8 @@ std::optional<int64_t> EndOfFirstPass(const model::Run& run) {
     if (run.rows.steps.empty()) return std::nullopt;
     const ItemId first = run.rows.steps.front().batch;
     for (const trace::Step& step : run.rows.steps) {
-      if (LoaderOfItem(step.batch) != LoaderOfItem(first)) continue;
-      if (PassOfItem(step.batch) != PassOfItem(first)) return step.requested_ns;
+      if (model::LoaderOf(step.batch) != model::LoaderOf(first)) continue;
+      if (model::PassOf(step.batch) != model::PassOf(first)) return step.requested_ns;
     }
     return std::nullopt;
   }

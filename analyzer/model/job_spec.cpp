@@ -59,6 +59,13 @@ std::map<std::string, std::string> SettingsOf(const trace::LoaderInfo& info) {
   return settings;
 }
 
+std::string ItemInWords(const Run& run, ItemId item) {
+  if (!IsJob(run)) return "element " + std::to_string(item.value);
+  const std::string batch = "batch " + std::to_string(item.value & UINT32_MAX);
+  const uint64_t pass = PassOf(item) & UINT16_MAX;
+  return pass == 0 ? batch : batch + " of pass " + std::to_string(pass + 1);
+}
+
 bool HasKnobs(const trace::LoaderInfo& info) {
   const Settings settings = SettingsOf(info);
   return settings.empty() || std::any_of(kLoaderKnobs.begin(), kLoaderKnobs.end(), [&](auto knob) {

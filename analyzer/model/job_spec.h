@@ -15,6 +15,13 @@ namespace stallscope::model {
 
 bool IsJob(const Run& run);
 
+// The pass of a job's item, unique across loaders, and the loader (collectors/recorder/RING.md).
+constexpr uint64_t PassOf(ItemId item) { return item.value >> 32U; }
+constexpr uint64_t LoaderOf(ItemId item) { return item.value >> 48U; }
+
+// "element 7", or in a job, whose items are batches, "batch 7 of pass 2".
+std::string ItemInWords(const Run& run, ItemId item);
+
 // The recorded settings. Empty if the run is no job, or if none of its loaders has knobs.
 std::optional<Spec> JobSpecOf(const Run& run);
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "analyzer/base/units.h"
+#include "analyzer/model/job_spec.h"
 #include "analyzer/spec/spec_json.h"
 #include "analyzer/words/words.h"
 
@@ -256,8 +257,8 @@ std::string StragglerLine(const model::Run& run, const attribution::Straggler& s
   std::string line = "step " + std::to_string(straggler.step) + " waited " +
                      words::Duration(straggler.stall_ns) + ", " +
                      words::Duration(straggler.element_ns) + " of it";
-  line += straggler.element.known() ? " for element " + std::to_string(straggler.element.value)
-                                    : " for one element";
+  line += " for " + (straggler.element.known() ? model::ItemInWords(run, straggler.element)
+                                               : std::string("one element"));
   const std::string_view file = run.Text(straggler.file);
   if (!file.empty()) {
     line += " (" + std::string(file) + ", record " + std::to_string(straggler.record) + ")";

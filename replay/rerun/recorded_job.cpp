@@ -28,9 +28,6 @@ constexpr size_t kFewestSteps = 100;
 constexpr int64_t kMuchSlower = 10;
 constexpr int64_t kToStartNs = 120 * kNsPerSecond;
 
-// The iterator that made the batch, in its loader (collectors/recorder/RING.md).
-uint64_t PassOf(const trace::Step& step) { return step.batch.value >> 32U; }
-
 size_t EnoughSteps(const std::vector<trace::Step>& steps) {
   if (steps.size() <= kFewestSteps) return steps.size();
   const int64_t begin_ns = steps.front().requested_ns;
@@ -38,10 +35,12 @@ size_t EnoughSteps(const std::vector<trace::Step>& steps) {
   while (enough < steps.size() && steps[enough - 1].received_ns - begin_ns < kLongEnoughNs) {
     ++enough;
   }
-  if (PassOf(steps.front()) == PassOf(steps.back())) return enough;
+  if (model::PassOf(steps.front().batch) == model::PassOf(steps.back().batch)) return enough;
   // Workers start with each epoch: where that is often, as often as in the whole run.
   size_t whole = enough;
-  while (whole < steps.size() && PassOf(steps[whole]) == PassOf(steps[enough - 1])) ++whole;
+  while (whole < steps.size() &&
+         model::PassOf(steps[whole].batch) == model::PassOf(steps[enough - 1].batch))
+    ++whole;
   return whole <= 2 * enough ? whole : enough;
 }
 

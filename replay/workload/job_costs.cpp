@@ -19,8 +19,6 @@ namespace {
 
 // The last ones: enough for every quantile that matters.
 constexpr size_t kMostBatches = 65'536;
-// A pass's number is above the batch's in an item (collectors/recorder/RING.md).
-constexpr uint64_t kPassShift = 32;
 constexpr std::string_view kWorkerName = "worker ";
 // Of the CPU that the main process's other threads burn for a batch: more is the math library's.
 constexpr double kQueuesNs = 400'000;
@@ -29,8 +27,6 @@ constexpr double kShared = 0.1;
 constexpr std::string_view kFirstLoader = "loader";
 // Of the first loader's steps: those of another one that do not matter.
 constexpr double kFew = 0.02;
-
-uint64_t PassOf(uint64_t item) { return item >> kPassShift; }
 
 void Add(Cost& cost, const Cost& more) {
   cost.cpu_ns += more.cpu_ns;
@@ -314,7 +310,7 @@ void JobReader::TakeAllBatches() {
     if (!Whole(row)) continue;
     if (costs_.batches.size() < kMostBatches) costs_.batches.push_back(row.cost);
     costs_.sends = costs_.sends || (row.sent && row.received);
-    ++passes[PassOf(item)];
+    ++passes[model::PassOf(ItemId{item})];
   }
   uint64_t longest = 0;
   for (const auto& [pass, batches] : passes) longest = std::max(longest, batches);
@@ -399,7 +395,7 @@ void JobReader::TakeSteps() {
     costs_.steps.push_back(CostOf(own, taken, 0, trainer_));
     // The pause after the last step of a pass is of a different kind.
     const bool goes_on =
-        i + 1 < steps.size() && PassOf(step.batch.value) == PassOf(steps[i + 1].batch.value);
+        i + 1 < steps.size() && model::PassOf(step.batch) == model::PassOf(steps[i + 1].batch);
     costs_.pauses.push_back(goes_on ? PauseBehind(i) : Pause());
     paused = paused || costs_.pauses.back().evaluates_ns + costs_.pauses.back().other_ns > 0;
     int64_t seen = 0;
@@ -425,7 +421,8 @@ void JobReader::TakePasses() {
   uint64_t batches = 0;
   for (size_t i = 0; i < steps.size(); ++i) {
     ++batches;
-    if (i + 1 == steps.size() || PassOf(steps[i].batch.value) == PassOf(steps[i + 1].batch.value)) {
+    if (i + 1 == steps.size() ||
+        model::PassOf(steps[i].batch) == model::PassOf(steps[i + 1].batch)) {
       continue;
     }
     costs_.passes.push_back(std::exchange(batches, 0));
@@ -442,7 +439,7 @@ void JobReader::TakePasses() {
   // The last one before it ended, by worker: each ends with a fetch that collates nothing.
   std::map<uint64_t, std::map<uint32_t, uint64_t>> shares;
   for (const auto& [item, row] : rows_) {
-    if (Whole(row)) ++shares[PassOf(item)][row.cost.worker];
+    if (Whole(row)) ++shares[model::PassOf(ItemId{item})][row.cost.worker];
   }
   for (const auto& [worker, count] : shares.begin()->second) {
     costs_.shards.resize(std::max<size_t>(costs_.shards.size(), worker + 1));

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/ranges.h>
+
 #include "analyzer/findings/restarts.h"
 #include "analyzer/findings/rules/rule.h"
 #include "analyzer/model/job_spec.h"
@@ -27,40 +29,6 @@ bool HasWorkers(const Case& c, StageId stage) {
   });
 }
 
-// A stage of a recorded job that workers do, or would.
-void CheckJob(const Case& c, StageId stage, std::vector<Draft>& drafts) {
-  const attribution::StageUse* use = UseOf(c, stage);
-  const double share = Blamed(c, stage, kAnyWork);
-  const int64_t cores = std::max<int64_t>(std::llround(c.attribution.cpu.cores), 1);
-  const bool has_workers = HasWorkers(c, stage);
-  const auto now = static_cast<int64_t>(has_workers ? use->workers : 0);
-  // Work on the CPU needs cores; waiting does not.
-  const bool waits = Blamed(c, stage, {Cause::kIo, Cause::kBlocked}) > share / 2;
-  const int64_t wanted = has_workers ? 2 * now : WorkersToHide(share);
-  const int64_t workers = waits ? std::min(wanted, kMostWorkers) : std::min(wanted, cores);
-  if (workers <= now) return;
-  const std::string name = NameOf(c, stage);
-  Draft draft = About(
-      c, stage, share,
-      has_workers
-          ? fmt::format("{} of step time is spent waiting for {}, with {} busy {} of the time",
-                        Percent(share), name, Counted(static_cast<uint64_t>(now), "worker"),
-                        Percent(use->utilization))
-          : fmt::format("the trainer's own thread spends {} of step time in {}: num_workers is 0",
-                        Percent(share), name));
-  Show(draft, Evidence::Kind::kSpans,
-       fmt::format("{}: {} per batch, {} of it on the CPU", name, Duration(use->service_ns.mean),
-                   Percent(use->busy_ns > 0 ? static_cast<double>(use->cpu_ns) /
-                                                  static_cast<double>(use->busy_ns)
-                                            : 0)));
-  draft.args.value = std::to_string(workers);
-  RecommendUnpriced(draft,
-                    fmt::format("load in {} worker processes: num_workers={}", workers, workers),
-                    LoaderSetting(c, stage, "num_workers", workers),
-                    WasNotPredicted("what more workers cost and gain"));
-  drafts.push_back(std::move(draft));
-}
-
 // True if this is the loader's stage with the longest waits: the others would move along with it.
 bool IsSlowest(const Case& c, StageId stage) {
   const LoaderId loader = c.run.stages[stage.value].loader;
@@ -68,6 +36,63 @@ bool IsSlowest(const Case& c, StageId stage) {
     return other.loader == loader && other.id != stage &&
            Blamed(c, other.id, kAnyWork) > Blamed(c, stage, kAnyWork);
   });
+}
+
+// Recorded jobs: one finding for all stages of a loader that its workers run, or would run.
+void CheckJob(const Case& c, LoaderId loader, std::vector<Draft>& drafts) {
+  std::vector<StageId> stages;  // the slowest first
+  double share = 0;
+  double waiting = 0;
+  double busy = 0;
+  for (const auto& stage : c.run.stages) {
+    if (stage.loader != loader || (stage.kind != "map" && stage.kind != "batch") ||
+        UseOf(c, stage.id) == nullptr || !WorthAt(c, stage.id, kAnyWork)) {
+      continue;
+    }
+    share += Blamed(c, stage.id, kAnyWork);
+    waiting += Blamed(c, stage.id, {Cause::kIo, Cause::kBlocked});
+    busy += UseOf(c, stage.id)->utilization;
+    stages.push_back(stage.id);
+  }
+  if (stages.empty()) return;
+  std::stable_sort(stages.begin(), stages.end(), [&](StageId a, StageId b) {
+    return Blamed(c, a, kAnyWork) > Blamed(c, b, kAnyWork);
+  });
+  const attribution::StageUse* use = UseOf(c, stages.front());
+  const int64_t cores = std::max<int64_t>(std::llround(c.attribution.cpu.cores), 1);
+  const bool has_workers = HasWorkers(c, stages.front());
+  const auto now = static_cast<int64_t>(has_workers ? use->workers : 0);
+  // Work on the CPU needs cores; waiting does not.
+  const bool waits = waiting > share / 2;
+  const int64_t wanted = has_workers ? 2 * now : WorkersToHide(share);
+  const int64_t workers = waits ? std::min(wanted, kMostWorkers) : std::min(wanted, cores);
+  if (workers <= now) return;
+  std::vector<std::string> names;
+  for (const StageId stage : stages) names.push_back(NameOf(c, stage));
+  const std::string name = fmt::format("{}", fmt::join(names, " and "));
+  Draft draft = About(
+      c, stages.front(), share,
+      has_workers
+          ? fmt::format("{} of step time is spent waiting for {}, with {} busy {} of the time",
+                        Percent(share), name, Counted(static_cast<uint64_t>(now), "worker"),
+                        Percent(std::min(busy, 1.0)))
+          : fmt::format("the trainer's own thread spends {} of step time in {}: num_workers is 0",
+                        Percent(share), name));
+  for (const StageId stage : stages) {
+    const attribution::StageUse& of = *UseOf(c, stage);
+    Show(draft, Evidence::Kind::kSpans,
+         fmt::format("{}: {} per batch, {} of it on the CPU", NameOf(c, stage),
+                     Duration(of.service_ns.mean),
+                     Percent(of.busy_ns > 0
+                                 ? static_cast<double>(of.cpu_ns) / static_cast<double>(of.busy_ns)
+                                 : 0)));
+  }
+  draft.args.value = std::to_string(workers);
+  RecommendUnpriced(draft,
+                    fmt::format("load in {} worker processes: num_workers={}", workers, workers),
+                    LoaderSetting(c, stages.front(), "num_workers", workers),
+                    WasNotPredicted("what more workers cost and gain"));
+  drafts.push_back(std::move(draft));
 }
 
 // For a stage of a loop without a DataLoader: the job itself decides which thread makes its
@@ -98,11 +123,17 @@ void CheckLoop(const Case& c, StageId stage, std::vector<Draft>& drafts) {
 }
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
+  for (size_t i = 0; i < c.run.loaders.size(); ++i) {
+    const trace::LoaderInfo& loader = c.run.loaders[i].info;
+    if (model::HasKnobs(loader) && !model::IsTfData(loader)) {
+      CheckJob(c, LoaderId{static_cast<uint32_t>(i)}, drafts);
+    }
+  }
   for (const auto& stage : c.run.stages) {
     if (const model::Loader* loader = JobLoaderOf(c, stage.id);
-        loader != nullptr && UseOf(c, stage.id) != nullptr &&
+        loader != nullptr && UseOf(c, stage.id) != nullptr && !model::HasKnobs(loader->info) &&
         (stage.kind == "map" || stage.kind == "batch") && WorthAt(c, stage.id, kAnyWork)) {
-      (model::HasKnobs(loader->info) ? CheckJob : CheckLoop)(c, stage.id, drafts);
+      CheckLoop(c, stage.id, drafts);
     }
     if (!IsDataLoader(c, stage.id) || !WorthAt(c, stage.id, kAnyWork)) continue;
     const attribution::StageUse* use = UseOf(c, stage.id);

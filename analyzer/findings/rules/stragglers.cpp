@@ -1,5 +1,6 @@
 // Row 24: single elements that a step waited for, each by name.
 #include "analyzer/findings/rules/rule.h"
+#include "analyzer/model/job_spec.h"
 
 namespace stallscope::findings::stragglers {
 namespace {
@@ -14,9 +15,9 @@ std::string Origin(const Case& c, const attribution::Straggler& straggler) {
 }
 
 std::string WaitOf(const Case& c, const attribution::Straggler& straggler) {
-  return fmt::format("step {} waited {} for element {}{}", straggler.step,
-                     Duration(static_cast<double>(straggler.element_ns)), straggler.element.value,
-                     Origin(c, straggler));
+  return fmt::format("step {} waited {} for {}{}", straggler.step,
+                     Duration(static_cast<double>(straggler.element_ns)),
+                     model::ItemInWords(c.run, straggler.element), Origin(c, straggler));
 }
 
 Evidence EvidenceOf(const Case& c, const attribution::Straggler& straggler) {
@@ -58,6 +59,19 @@ Patch LettingOthersPass(const Case& c, StageId stage) {
   return Setting(spec.stages[at].name + ".buffer_size", kHidingPrefetch);
 }
 
+// Not of the machine, or of how workers send what they made: the element would wait so again, and
+// another one would not.
+bool IsOfTheElement(const Case& c, const attribution::Straggler& straggler) {
+  switch (straggler.cause) {
+    case Cause::kCpuContention:
+    case Cause::kLock:
+    case Cause::kStartup:
+      return false;
+    default:
+      return !model::IsTransport(c.run, straggler.stage);
+  }
+}
+
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   const double bar = kStragglerSteps * MedianStepNs(c);
   if (bar <= 0 || c.verdict.bound == Bound::kInconclusive) return;
@@ -65,6 +79,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   int64_t lost = 0;
   for (const auto& straggler : c.attribution.stragglers) {
     if (!straggler.element.known() || static_cast<double>(straggler.element_ns) < bar) continue;
+    if (!IsOfTheElement(c, straggler)) continue;
     if (draft.finding.evidence.empty()) draft.finding.text = WaitOf(c, straggler);
     draft.finding.evidence.push_back(EvidenceOf(c, straggler));
     lost += straggler.element_ns;

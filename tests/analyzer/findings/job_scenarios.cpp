@@ -138,6 +138,23 @@ TEST_SUITE("fast") {
     }
     CHECK(found);
   }
+
+  TEST_CASE("job: one change of the workers is one finding, for all stages that it speeds up") {
+    CaseBuilder b;
+    MakeJob(b, Cause::kCpu);
+    b.run.stages[b.IdOf("batch").value].loader = LoaderId{0};
+    b.UseOf("batch").runs_in = b.IdOf("decode");
+    b.Stall("batch", Cause::kCpu, 0.2);
+    int count = 0;
+    for (const findings::Finding& finding : b.Find()) {
+      if (finding.id != "loader-workers") continue;
+      ++count;
+      CHECK(finding.stage == b.IdOf("decode"));
+      CHECK(finding.text.find("waiting for decode and batch, with ") != std::string::npos);
+      CHECK(finding.evidence.size() == 2);
+    }
+    CHECK(count == 1);
+  }
 }
 
 std::vector<Scenario> JobScenarios() {

@@ -16,7 +16,7 @@ import functools
 import sys
 from _thread import _local
 
-from . import loaders, probe, profile, ring, session, steps, worker
+from . import loaders, ops, probe, profile, ring, session, sight, steps, worker
 from .watch import Field, Method, guarded, uses, wrapped
 from .worker import KEY
 
@@ -48,6 +48,7 @@ class _Pass:
         self.nested = False
         self.outer = None  # the pass that contains this one
         self.started = 0  # workers
+        self.drawing = None  # the sampler, as an op
         self._reset()
 
     def _reset(self):
@@ -130,10 +131,18 @@ def _index_known(iterator, _):
     if owner is not None and owner.index_at is not None:
         time, cpu = ring.now(), ring.cpu()
         item = owner.base | iterator.__dict__.get("_send_idx", owner.count)
-        ring.mine().later(ring.work(owner.loader.sampler, item, owner.index_at, time,
-                                    cpu - owner.index_cpu))
+        used = owner.index_at, time, cpu - owner.index_cpu
+        ring.mine().later(_drawing(owner, iterator).words(owner.loader.sampler, *used) +
+                          ring.work(owner.loader.sampler, item, *used))
         owner.stamp = probe.pay(owner.loader, "sampler", owner.index_at, owner.index_cpu, time, cpu)
         owner.index_at = None
+
+
+def _drawing(owner, iterator):
+    if owner.drawing is None:
+        sampler = iterator.__dict__.get("_index_sampler")
+        owner.drawing = ops.Whole(*sight.sampler_code(sampler))
+    return owner.drawing
 
 
 def _next_data(iterator):

@@ -22,6 +22,7 @@ _BURST = 5_000_000  # ns of watching that may be saved up: a slow batch right be
 _COLD = 4  # batches
 _SHORT = 20_000  # ns: shorter calls are a part of the one around them, if they are few
 _MOST = 600  # calls per batch that are spans of their own
+_WHOLE = 32  # batches
 _DISTORTS = 20  # timing lines may take at most 1/20 of a batch whose ops are shown
 _LIBRARIES = frozenset(
     "PIL cv2 torchvision torchaudio torchcodec turbojpeg imageio skimage decord av soundfile librosa "
@@ -99,6 +100,29 @@ class Watcher:
             timed = 0 if sample.lines is None else sample.lines.events
             inside = (sample.events + timed) * 800 + min(sample.calls, _MOST) * 5000
             self.credit -= ring.now() - time + inside
+
+
+class Whole:
+    """A stage that is a single function of the job: one op, recorded for the first batches and for some
+    of the later ones."""
+
+    def __init__(self, code, name):
+        seen = code is not None and session.settings().get("profile") != "off"
+        self.op = _op(name, code, code, 0) if seen else None
+        self.seen = 0
+
+    def words(self, stage, start, end, cpu):
+        if self.op is None:
+            return ()
+        self.seen += 1
+        if self.seen > _WHOLE and self.seen % _WHOLE:
+            return ()
+        return ring.named(ring.OP, self.op, start, end, stage, cpu)
+
+
+def collate_as_a_whole(collate):
+    code, name = next(iter(CollateSight(collate).entries.items()), (None, ""))
+    return Whole(code, name)
 
 
 class _Call:

@@ -3,6 +3,7 @@
 Covers the job's data sets and those of libraries: where WebDataset, Hugging Face's datasets and grain
 call the job's functions, and their decoders.
 """
+import functools
 import sys
 import types
 
@@ -11,6 +12,8 @@ from .loaders import installed
 _ENTRIES = ("__getitem__", "__getitems__", "__iter__", "__next__")
 # Libraries whose data sets are chains of generators: each generator is an op, and so are its calls.
 _CHAINS = ("webdataset", "datasets.iterable_dataset", "torchdata", "torch.utils.data.datapipes.iter")
+_CALLS = ("__call__", "forward")
+_HOLD_A_DATA_SET = ("dataset", "source_datapipe", "datasets")
 _GENERATOR = 0x20  # in a code's flags
 _FUNCTION = types.FunctionType
 
@@ -58,13 +61,8 @@ class Sight:
             source = sys.modules.get(module)
             self._functions(vars(source) if source is not None else {})
         if depth < 4:
-            inner = getattr(data_set, "__dict__", {})
-            below = [inner.get("dataset"), inner.get("source_datapipe")]
-            if isinstance(inner.get("datasets"), (list, tuple)):
-                below += inner["datasets"][:8]
-            for each in below:
-                if each is not None:
-                    self._data_set(each, depth + 1)
+            for each in _below(data_set):
+                self._data_set(each, depth + 1)
 
     def _functions(self, module):
         """Adds functions that the job's own module defines; `module` is its dictionary."""
@@ -132,14 +130,47 @@ class Sight:
                             self.roots.add(code)
 
     def composed(self, obj):
-        """True for a Compose: its calls are ops, instead of itself."""
-        if not isinstance(getattr(obj, "__dict__", {}).get("transforms"), (list, tuple)):
+        """True for a Compose, and for any object of the job that holds a list of callables: its calls
+        are ops, instead of itself."""
+        codes = [getattr(getattr(type(obj), name, None), "__code__", None) for name in _CALLS]
+        codes = [code for code in codes if code is not None and code.co_name in _CALLS]
+        fields = getattr(obj, "__dict__", {})
+        if not isinstance(fields.get("transforms"), (list, tuple)) and not (
+                codes and not installed(codes[-1].co_filename) and _holds_callables(fields)):
             return False
-        for name in ("__call__", "forward"):
-            code = getattr(getattr(type(obj), name, None), "__code__", None)
-            if code is not None and code.co_name == name:
-                self.roots.add(code)
+        self.roots.update(codes)
         return True
+
+
+def _torchs(obj):
+    return (getattr(obj, "__module__", None) or "").startswith("torch.")
+
+
+def _holds_callables(fields):
+    return any(isinstance(value, (list, tuple)) and value and all(map(callable, value))
+               for value in list(fields.values()))
+
+
+def _below(data_set):
+    """The data sets inside this one, whatever their fields are called."""
+    fields = getattr(data_set, "__dict__", {})
+    found = []
+    for name, value in list(fields.items()):
+        for each in value[:8] if isinstance(value, (list, tuple)) else (value,):
+            if name in _HOLD_A_DATA_SET or any(
+                    cls.__module__.startswith("torch.utils.data") for cls in type(each).__mro__):
+                found.append(each)
+    return [each for each in found if each is not None and each is not data_set][:16]
+
+
+def sampler_code(sampler):
+    """(code, name) of the job's own sampler; (None, "") for torch's."""
+    inner = getattr(sampler, "__dict__", {}).get("sampler")  # of torch's BatchSampler
+    for each in (sampler, inner):
+        code = getattr(getattr(type(each), "__iter__", None), "__code__", None)
+        if code is not None and not _torchs(type(each)) and not installed(code.co_filename):
+            return code, type(each).__qualname__ + ".__iter__"
+    return None, ""
 
 
 class CollateSight:
@@ -150,13 +181,15 @@ class CollateSight:
         self.own = set()
         self.entries = {}
         self.fetch = None
+        while isinstance(collate, functools.partial):
+            collate = collate.func
         name = getattr(collate, "__qualname__", None)
         function = getattr(collate, "__func__", collate)
-        if not isinstance(function, _FUNCTION):  # an object; a partial has no code of the job
+        if not isinstance(function, _FUNCTION):  # an object
             name = type(collate).__qualname__
             function = getattr(type(collate), "__call__", None)
         code = getattr(function, "__code__", None)
-        if code is not None and not installed(code.co_filename):
+        if code is not None and not _torchs(function) and not installed(code.co_filename):
             self.own.add(code)
             self.entries[code] = name
 

@@ -23,13 +23,14 @@ class Fetch:
     """What is known of a fetcher's current batch."""
 
     __slots__ = ("owner", "at", "cpu", "fetched_at", "fetched_cpu", "collate_at", "collate_cpu",
-                 "size", "ops")
+                 "size", "ops", "whole")
 
     def __init__(self, owner):
         self.owner = owner  # a _Pass, or the _Worker
         self.at = self.collate_at = None
         self.size = 0
         self.ops = ops.Watcher(owner.generation)
+        self.whole = None  # of the collate
 
 
 def _fetch(fetcher):
@@ -54,6 +55,8 @@ def _collate(fetcher, _):
     if state is None or state.at is None:
         return
     state.ops.collate(fetcher, state.owner.loader.collate)
+    if state.whole is None:
+        state.whole = ops.collate_as_a_whole(fetcher.__dict__.get("collate_fn"))
     data = sys._getframe(2).f_locals.get("data")
     state.size = len(data) if isinstance(data, list) else 1
     state.fetched_at, state.fetched_cpu = ring.now(), ring.cpu()
@@ -71,6 +74,8 @@ def batch_words(state, loader, item, time, cpu):
     if middle is None:  # an exception, or the end of the data
         state.ops.end()
         return ring.work(loader.fetch, item, begin, time, cpu - state.cpu)
+    if not collated:
+        collated = state.whole.words(loader.collate, middle, time, cpu - state.collate_cpu)
     return (ring.work(loader.fetch, item, begin, state.fetched_at, state.fetched_cpu - state.cpu) +
             collated +
             ring.work(loader.collate, item, middle, time, cpu - state.collate_cpu) +

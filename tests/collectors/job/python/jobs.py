@@ -3,6 +3,7 @@ compared byte by byte. They run with torch and with the stand-in.
 
     python jobs.py NAME [START_METHOD]
 """
+import functools
 import hashlib
 import os
 import random
@@ -80,6 +81,57 @@ class Slow:
     def __call__(self, x):
         time.sleep(0.002)
         return x
+
+
+class Pipeline:
+    """A Compose of the job's own, which calls its list what it likes."""
+
+    def __init__(self, *steps):
+        self.steps = steps
+
+    def __call__(self, x):
+        for step in self.steps:
+            x = step(x)
+        return x
+
+
+class Around(Dataset):
+    """Another data set, under a name of its own, and more done to its elements."""
+
+    def __init__(self, base):
+        self.base = base
+        self.augment = Pipeline(Transform(), Transform())
+
+    def __len__(self):
+        return len(self.base)
+
+    def __getitem__(self, index):
+        return self.augment(self.base[index])
+
+
+class Piped(Squares):
+    def __init__(self):
+        super().__init__()
+        self.augment = Pipeline(Transform(), Slow())
+
+    def __getitem__(self, index):
+        return self.augment(index)
+
+
+class Drawn:
+    """A sampler that takes its time."""
+
+    def __len__(self):
+        return 256
+
+    def __iter__(self):
+        for index in range(256):
+            time.sleep(0.0005)
+            yield index % 32
+
+
+def total_of(batch, extra):
+    return [sum(batch) + extra]
 
 
 class Augmented(photos.Photos):
@@ -195,6 +247,23 @@ def zero_pinned():
 
 def zero_compose():
     train(DataLoader(Composed(), batch_size=8), epochs=4)
+
+
+def zero_own_compose():
+    train(DataLoader(Piped(), batch_size=8), epochs=4)
+
+
+def zero_around():
+    train(DataLoader(Around(Composed()), batch_size=8), epochs=4)
+
+
+def zero_drawn():
+    collate = functools.partial(total_of, extra=1)
+    train(DataLoader(Squares(), batch_size=4, sampler=Drawn(), collate_fn=collate), epochs=2)
+
+
+def two_drawn():
+    train(DataLoader(Squares(), batch_size=4, sampler=Drawn(), collate_fn=mean, **workers()), epochs=2)
 
 
 def zero_helper():

@@ -448,6 +448,27 @@ class Ops(Case):
                              if o["name"] == "Slow")
                 self.assertEqual(os.path.join(HERE, "jobs.py"), place["file"])
 
+    def test_a_list_of_callables_is_a_compose_whatever_its_name(self):
+        for name in ("zero_own_compose", "zero_around"):
+            with self.subTest(name):
+                shutil.rmtree(self.session, True)
+                session = self.record(name)
+                self.assertEqual([], session.said)
+                self.assertEqual("Slow", self.ops(session)[0])
+
+    def test_the_jobs_own_sampler_and_collate_function_are_ops_as_a_whole(self):
+        for name, collate in (("zero_drawn", "total_of"), ("two_drawn", "mean")):
+            with self.subTest(name):
+                shutil.rmtree(self.session, True)
+                session = self.record(name)
+                self.assertEqual([], session.said)
+                self.assertEqual("Drawn.__iter__", self.ops(session)[0])
+                self.assertIn(collate, self.ops(session))
+                drawn = [e for _, e in session.events("named") if e.extra[1] == "Drawn.__iter__"]
+                # Not of each batch, for ever: some stand for the others.
+                self.assertGreaterEqual(len(drawn), 32)
+                self.assertLess(len(drawn), 2 * 64 if collate == "mean" else 80)
+
     def test_each_call_is_a_span_around_those_inside(self):
         session = self.record("zero_compose")
         calls = sorted((e.start, -e.end, e.extra[1]) for _, e in session.events("named")
