@@ -52,6 +52,7 @@ struct Message {
   bool ends = false;   // this worker's share of the data
   bool waits = false;  // its feeder, until it is received
   uint64_t drawn = 0;  // whose costs it has
+  bool first = false;  // since the worker was started
 };
 
 struct JobThread {
@@ -67,6 +68,7 @@ struct JobWorker {
   std::deque<Message> made;    // for its feeder
   uint64_t produced = 0;       // in the pass
   bool ended = false;
+  bool fresh = false;  // it has fetched nothing
   double since_ns = 0;
 };
 
@@ -271,6 +273,7 @@ void JobEngine::BeginPass() {
 
 void JobEngine::StartWorker(uint32_t worker) {
   const uint32_t who = kFirstWorker + worker;
+  workers_[worker].fresh = true;
   threads_[who].state = JobState::kAsk;
   threads_[who].sleeps = false;
   threads_[who].cpu_ns += setup_.start.boot_cpu_ns;
@@ -418,6 +421,7 @@ void JobEngine::Take() {
   from.pop_front();
   if (!PinsApart() && !main.now.ends) {
     Owe(kMain, costs_.batches[main.now.drawn].receive, setup_.fetch_scale);
+    if (main.now.first) Owe(kMain, setup_.start.first_receive);
     Owe(kMain, setup_.more_receive);
   }
   main.state = JobState::kArrived;
@@ -485,12 +489,19 @@ void JobEngine::GoWorker(uint32_t number) {
                       worker.produced >= costs_.shards[number];
     if (over) {
       worker.asked.pop_front();
-      if (!std::exchange(worker.ended, true)) HandToFeeder(number, {batch, number, true, false, 0});
+      if (!std::exchange(worker.ended, true))
+        HandToFeeder(number, {batch, number, true, false, 0, false});
       continue;
     }
     worker.asked.pop_front();
-    thread.now = {batch, number, false, false, DrawnOf(worker, number, batch)};
+    thread.now = {batch,
+                  number,
+                  false,
+                  false,
+                  DrawnOf(worker, number, batch),
+                  std::exchange(worker.fresh, false)};
     Owe(kFirstWorker + number, costs_.batches[thread.now.drawn].fetch, setup_.fetch_scale);
+    if (thread.now.first) Owe(kFirstWorker + number, setup_.start.first_fetch);
     worker.since_ns = scheduler_.now();
     thread.state = JobState::kDone;
     if (Spends(kFirstWorker + number)) return;
@@ -524,6 +535,7 @@ void JobEngine::GoFeeder(uint32_t number) {
         thread.state = JobState::kDone;
         if (thread.now.ends) break;
         Owe(who, costs_.batches[thread.now.drawn].send, setup_.fetch_scale);
+        if (thread.now.first) Owe(who, setup_.start.first_send);
         Owe(who, setup_.more_send);
         break;
     }
@@ -575,6 +587,7 @@ void JobEngine::GoPin() {
     if (!thread.now.ends) {
       const BatchCost& cost = costs_.batches[thread.now.drawn];
       Owe(kPin, cost.receive, setup_.fetch_scale);
+      if (thread.now.first) Owe(kPin, setup_.start.first_receive);
       Owe(kPin, cost.pin, setup_.fetch_scale);
       Owe(kPin, setup_.more_receive);
       Owe(kPin, setup_.more_pin);

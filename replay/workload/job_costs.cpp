@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -19,6 +20,8 @@ namespace {
 
 // The last ones: enough for every quantile that matters.
 constexpr size_t kMostBatches = 65'536;
+// Fewer do not show what a worker's first batch costs.
+constexpr size_t kFewestFirsts = 6;
 constexpr std::string_view kWorkerName = "worker ";
 // Of the CPU that the main process's other threads burn for a batch: more is the math library's.
 constexpr double kQueuesNs = 400'000;
@@ -114,6 +117,7 @@ class JobReader {
   void ReadTrack(const model::Track& track);
   void ReadWork(const model::Track& track, size_t span, Role role, Process* process);
   void ReadCounters();
+  void TakeFirsts();
   void TakeBatches();
   void TakeAllBatches();
   double TakeEvaluated();
@@ -153,8 +157,9 @@ class JobReader {
   std::vector<attribution::Interval> own_;        // those that certainly belong to this loader
   // Evaluation batches and starts of other loaders' workers, which do not overlap.
   std::vector<attribution::Interval> evaluated_;
-  bool pinned_ = false;             // whether anything was
-  std::vector<int64_t> samplings_;  // starts of choosing indices
+  bool pinned_ = false;                           // whether anything was
+  std::vector<attribution::Interval> samplings_;  // choosing indices
+  WorkerStart firsts_;                            // only what first batches cost
   Shares trainer_;
 };
 
@@ -207,7 +212,7 @@ void JobReader::ReadTrack(const model::Track& track) {
       in_loader_.push_back(at);
       own_.push_back(at);
     }
-    if (trains && role == Role::kSample) samplings_.push_back(at.start_ns);
+    if (trains && role == Role::kSample) samplings_.push_back(at);
     ReadWork(track, i, role, process);
   }
 }
@@ -272,6 +277,37 @@ void JobReader::ReadCounters() {
   }
 }
 
+// The first batches of workers that start with each pass cost more, which belongs to the start:
+// from here on their rows cost what later ones do.
+void JobReader::TakeFirsts() {
+  std::vector<Row*> firsts;
+  std::vector<const Row*> later;
+  std::set<std::pair<uint64_t, uint32_t>> begun;
+  for (auto& [item, row] : rows_) {
+    if (!Whole(row) || !row.sent || !row.received) continue;
+    const bool first = begun.emplace(model::PassOf(ItemId{item}), row.cost.worker).second;
+    if (first) firsts.push_back(&row);
+    if (!first) later.push_back(&row);
+  }
+  if (std::min(firsts.size(), later.size()) < kFewestFirsts) return;
+  const auto settle = [&](Cost BatchCost::*part, float Cost::*of, Cost& more) {
+    double first = 0;
+    double usual = 0;
+    for (const Row* row : firsts) first += row->cost.*part.*of;
+    for (const Row* row : later) usual += row->cost.*part.*of;
+    first /= static_cast<double>(firsts.size());
+    usual /= static_cast<double>(later.size());
+    if (first <= usual) return;
+    more.*of = static_cast<float>(first - usual);
+    for (Row* row : firsts) row->cost.*part.*of *= static_cast<float>(usual / first);
+  };
+  for (float Cost::*const of : {&Cost::cpu_ns, &Cost::blocked_ns, &Cost::io_ns}) {
+    settle(&BatchCost::fetch, of, firsts_.first_fetch);
+    settle(&BatchCost::send, of, firsts_.first_send);
+    settle(&BatchCost::receive, of, firsts_.first_receive);
+  }
+}
+
 void JobReader::TakeBatches() {
   // The batches of steps that do not count are as atypical as those steps. Batches outside of a
   // profiler's window are as good as the few inside.
@@ -283,6 +319,7 @@ void JobReader::TakeBatches() {
   const uint64_t first = from > 0 && from < steps.size() ? steps[from].batch.value : uint64_t{0};
   const uint64_t end = past < steps.size() ? steps[past].batch.value : UINT64_MAX;
   const bool workers = costs_.loader.num_workers > 0;
+  if (workers && !costs_.loader.persistent_workers) TakeFirsts();
   size_t sent = 0;
   uint64_t number = 0;
   for (const auto& [item, row] : rows_) {
@@ -358,8 +395,8 @@ Pause JobReader::PauseBehind(size_t step) const {
   if (to <= from) return pause;
   const int64_t evaluates = within(evaluated_);
   pause.evaluates_ns = static_cast<double>(evaluates);
-  pause.other_ns =
-      static_cast<double>(std::max<int64_t>(0, to - from - evaluates - within(startups_)));
+  pause.other_ns = static_cast<double>(
+      std::max<int64_t>(0, to - from - evaluates - within(startups_) - within(samplings_)));
   return pause;
 }
 
@@ -450,19 +487,26 @@ void JobReader::TakePasses() {
 void JobReader::TakeStarts() {
   const auto workers = static_cast<double>(costs_.loader.num_workers);
   if (workers == 0) return;
-  WorkerStart start;
+  WorkerStart start = firsts_;
   double begun = 0;
   double ended = 0;
-  std::sort(samplings_.begin(), samplings_.end());
+  std::set<int64_t> chosen_from;
+  std::set<int64_t> chosen_to;
+  for (const attribution::Interval& sampling : samplings_) {
+    chosen_from.insert(sampling.start_ns);
+    chosen_to.insert(sampling.end_ns);
+  }
   for (const attribution::Interval& startup : startups_) {
     const auto ns = static_cast<double>(startup.end_ns - startup.start_ns);
-    // The first indices are chosen as soon as all workers are started.
-    const bool begins = std::binary_search(samplings_.begin(), samplings_.end(), startup.end_ns);
+    // The first indices are chosen as soon as all workers are started; the threads of their queues
+    // start between these.
+    const bool begins = chosen_from.contains(startup.end_ns);
+    const bool goes_on = begins && chosen_to.contains(startup.start_ns);
     // Persistent workers are started once; later passes begin at once.
-    if (begins && costs_.loader.persistent_workers && begun > 0) continue;
+    if (begins && !goes_on && costs_.loader.persistent_workers && begun > 0) continue;
     if (begins) start.fork_ns += ns / workers;
     if (!begins) start.end_ns += ns;
-    (begins ? begun : ended) += 1;
+    if (!goes_on) (begins ? begun : ended) += 1;
   }
   if (begun == 0) return;
   start.fork_ns /= begun;

@@ -42,6 +42,8 @@ struct WorkerStart {
   double boot_cpu_ns = 0;      // from there to when a worker asks for its first batch
   double boot_blocked_ns = 0;  // likewise
   double end_ns = 0;           // of the main process, to end them all
+  // More than for later batches, for a worker's first: its memory and caches are cold.
+  Cost first_fetch, first_send, first_receive;
 };
 
 struct JobCosts;

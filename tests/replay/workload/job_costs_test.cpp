@@ -95,6 +95,66 @@ struct Evaluating : RunBuilder {
   static constexpr int64_t kMs = 1'000'000;
 };
 
+// Eight passes of six batches with two workers, which start anew with each: a worker's first batch
+// takes 9 ms to fetch and 3 ms to send, a later one 3 and 1.
+struct Restarting : RunBuilder {
+  StageId sampler = Stage("sampler", "source");
+  StageId fetch = Stage("fetch", "map", 2);
+  StageId transport = Stage("transport", "transport", 2);
+  StageId loader = Stage("loader", "prefetch", 1, true, {fetch});
+  StageId trainer = Stage("trainer", "trainer", 1, true, {loader});
+  TrackId main = Thread("train.py", trainer);
+
+  Run Made() {
+    run.info.job.command = {"python", "train.py"};
+    run.processes = {{ProcessId{0}, "train.py", 1, 0, {}, 0, 0}};
+    run.tracks[main.value].info.process = ProcessId{0};
+    stallscope::trace::LoaderInfo info;
+    info.id = LoaderId{0};
+    info.process = ProcessId{0};
+    info.kind = "torch.utils.data.DataLoader";
+    info.settings_json = R"({"num_workers":2,"batch_size":4})";
+    run.loaders.push_back({info, "loader", 48U});
+    for (const StageId stage : {sampler, fetch, transport, loader}) {
+      run.stages[stage.value].loader = LoaderId{0};
+    }
+    for (uint64_t pass = 0; pass < 8; ++pass) {
+      const auto process = static_cast<uint32_t>(1 + 2 * pass);
+      for (const uint32_t worker : {0U, 1U}) {
+        run.processes.push_back({ProcessId{process + worker}, "worker", 10 + process, 1, {}, 0, 0});
+      }
+      const int64_t begin = static_cast<int64_t>(pass) * 100 * kMs;
+      for (const uint32_t worker : {0U, 1U}) {
+        const TrackId thread = Thread("worker " + std::to_string(worker), fetch);
+        run.tracks[thread.value].info.process = ProcessId{process + worker};
+        int64_t now = begin + 10 * kMs;
+        for (uint64_t i = worker; i < 6; i += 2) {
+          const uint64_t item = pass << 32U | i;
+          const int64_t ms = i < 2 ? 3 : 1;
+          Work(thread, fetch, now, now + 3 * ms * kMs, {.item = item});
+          Work(thread, transport, now + 3 * ms * kMs, now + 4 * ms * kMs, {.item = item});
+          now += 4 * ms * kMs;
+        }
+      }
+      int64_t now = begin + 22 * kMs;
+      for (uint64_t i = 0; i < 6; ++i, now += 3 * kMs) {
+        const uint64_t item = pass << 32U | i;
+        Work(main, transport, now, now + kMs, {.item = item});
+        Work(main, trainer, now + kMs, now + 2 * kMs, {.item = item});
+        Step({.index = pass * 6 + i,
+              .requested = now,
+              .received = now + kMs,
+              .issued = now + kMs,
+              .done = now + 2 * kMs,
+              .batch = item,
+              .samples = 4});
+      }
+      Work(main, sampler, now + 2 * kMs, now + 4 * kMs, {.item = (pass + 1) << 32U});
+    }
+    return std::move(run);
+  }
+};
+
 }  // namespace
 
 TEST_SUITE("fast") {
@@ -172,6 +232,20 @@ TEST_SUITE("fast") {
     CHECK(costs.passes.empty());
     CHECK(costs.worker_bytes.has_value());
     CHECK(workload.recorded->trainer.batch == doctest::Approx(16));
+  }
+
+  TEST_CASE("job costs: what a worker's first batch costs more belongs to its start") {
+    const Run run = Restarting().Made();
+    const auto built = BuildWorkload(run, Attribute(run));
+    REQUIRE(built.ok());
+    const JobCosts& costs = *built.value().recorded->job;
+    REQUIRE(costs.batches.size() >= 30);
+    for (const auto& batch : costs.batches) {
+      CHECK(batch.fetch.cpu_ns + batch.fetch.blocked_ns == doctest::Approx(3e6).epsilon(0.01));
+      CHECK(batch.send.cpu_ns + batch.send.blocked_ns == doctest::Approx(1e6).epsilon(0.01));
+    }
+    // Choosing the next pass's indices is no pause: it has a cost of its own.
+    CHECK(costs.between_passes.other_ns == doctest::Approx(81e6).epsilon(0.01));
   }
 
   TEST_CASE("job costs: what the trace does not hold is empty, and said") {

@@ -20,6 +20,8 @@ from . import loaders, ops, probe, profile, ring, session, sight, steps, worker
 from .watch import Field, Method, guarded, uses, wrapped
 from .worker import KEY
 
+_STARTS_A_THREAD = 200_000  # ns: putting an index takes less
+
 
 class _Here(_local):
     """Of the calling thread."""
@@ -56,6 +58,7 @@ class _Pass:
         self.generation = self.loader.passes
         self.loader.passes += 1
         self.feed = steps.Feed(self.loader)
+        self.starts = False  # choosing the first indices of workers
         self.index_at = self.index_cpu = None
         self.stamp = None  # wall and CPU time of the boundary that was just passed
         self.poll_at = None
@@ -117,13 +120,24 @@ def _next_index(iterator):
     if owner is None:
         return
     stamp, owner.stamp = owner.stamp, None
+    if owner.starts and stamp is not None:
+        stamp = _queue_started(owner, stamp[0])
     owner.index_at, owner.index_cpu = stamp or (ring.now(), ring.cpu())
     if owner.fresh:
         owner.fresh = False
         _here.starting = None
         if owner.loader.workers:
+            owner.starts = True
             ring.mine().later(ring.wait(
                 ring.STARTUP, owner.loader.queue, owner.began, owner.index_at))
+
+
+def _queue_started(owner, since):
+    """With the first index, torch starts a thread for the worker's queue."""
+    time = ring.now()
+    if time - since > _STARTS_A_THREAD:
+        ring.mine().later(ring.wait(ring.STARTUP, owner.loader.queue, since, time))
+    return time, ring.cpu()
 
 
 def _index_known(iterator, _):
@@ -150,6 +164,7 @@ def _next_data(iterator):
     if owner is None:
         return
     owner.index_at = owner.arrived_at = None
+    owner.starts = False
     owner.outer = _outer()
     if worker.current is not None or owner.outer is not None or (
             _here.active not in (None, owner) and _inside(iterator)):
