@@ -98,12 +98,12 @@ double BytesOfBatch(const Case& c);
 // What the program could still allocate; 0 if unknown.
 uint64_t FreeMemory(const Case& c);
 // Of the device with the most in use, its memory and what of it was in use at most.
-struct DeviceMemory {
+struct DeviceRoom {
   double limit = 0;
   double peak = 0;
 };
 // Nothing if the trace does not show both.
-std::optional<DeviceMemory> DeviceMemoryOf(const Case& c);
+std::optional<DeviceRoom> DeviceRoomOf(const Case& c);
 // What to say before a change that needs this much more of the device's memory: empty where there
 // is room, or where the trace does not show it.
 std::string BeforeMoreDeviceMemory(const Case& c, double more_bytes);

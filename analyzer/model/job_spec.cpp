@@ -7,7 +7,6 @@
 #include <system_error>
 #include <vector>
 
-#include "analyzer/model/join.h"
 #include "analyzer/spec/json_text.h"
 #include "analyzer/spec/validate.h"
 
@@ -58,6 +57,8 @@ std::map<std::string, std::string> SettingsOf(const trace::LoaderInfo& info) {
   }
   return settings;
 }
+
+bool IsTfData(const trace::LoaderInfo& loader) { return loader.kind.starts_with("tf.data"); }
 
 bool HasKnobs(const trace::LoaderInfo& info) {
   const Settings settings = SettingsOf(info);

@@ -20,12 +20,6 @@ namespace stallscope::model {
 
 constexpr std::string_view kClockMark = "stallscope@";
 
-// What a run's stage is called whose parts only a profile shows.
-constexpr std::string_view kUnseenPipeline = "tf.data";
-
-// Whose stages a profile shows: they have no settings that could be changed from outside.
-inline bool IsTfData(const trace::LoaderInfo& loader) { return loader.kind.starts_with("tf.data"); }
-
 // While the profiler was open, on the run's clock.
 struct ProfileWindow {
   uint64_t pid = 0;

@@ -28,8 +28,7 @@ constexpr size_t kFewestSteps = 100;
 constexpr int64_t kMuchSlower = 10;
 constexpr int64_t kToStartNs = 120 * kNsPerSecond;
 
-// The iterator that made the batch, in its loader (collectors/recorder/RING.md).
-uint64_t PassOf(const trace::Step& step) { return step.batch.value >> 32U; }
+uint64_t PassOf(const trace::Step& step) { return model::PassOfBatch(step.batch); }
 
 size_t EnoughSteps(const std::vector<trace::Step>& steps) {
   if (steps.size() <= kFewestSteps) return steps.size();

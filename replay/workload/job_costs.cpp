@@ -19,8 +19,6 @@ namespace {
 
 // The last ones: enough for every quantile that matters.
 constexpr size_t kMostBatches = 65'536;
-// A pass's number is above the batch's in an item (collectors/recorder/RING.md).
-constexpr uint64_t kPassShift = 32;
 constexpr std::string_view kWorkerName = "worker ";
 // Of the CPU that the main process's other threads burn for a batch: more is the math library's.
 constexpr double kQueuesNs = 400'000;
@@ -30,7 +28,7 @@ constexpr std::string_view kFirstLoader = "loader";
 // Of the first loader's steps: those of another one that do not matter.
 constexpr double kFew = 0.02;
 
-uint64_t PassOf(uint64_t item) { return item >> kPassShift; }
+uint64_t PassOf(uint64_t item) { return model::PassOfBatch(ItemId{item}); }
 
 void Add(Cost& cost, const Cost& more) {
   cost.cpu_ns += more.cpu_ns;
@@ -168,7 +166,7 @@ void JobReader::FindStages() {
   for (size_t i = 0; i < run_.stages.size(); ++i) {
     const trace::StageInfo& stage = run_.stages[i];
     shares_[i] = SharesOf(attribution_.stages[i]);
-    if (stage.kind == "trainer") {
+    if (model::IsTrainer(stage)) {
       roles_[i] = Role::kTrain;
       trainer_ = shares_[i];
     }
