@@ -52,7 +52,7 @@ class Prober {
   Prober(const Prober&) = delete;
   Prober& operator=(const Prober&) = delete;
 
-  // `trainer` is slowed too, whatever it works. `stages`: those of the pipeline.
+  // The trainer's stage, which is slowed too, however little it works. Before Start().
   void SetTrainer(StageId trainer) { trainer_.store(trainer.value); }
   Status Start();
   void OnStep(uint64_t steps);
