@@ -35,13 +35,13 @@ void SayLimits(const model::Run& run, const WorkSplit& split, const Attribution&
   if (!attribution.memory.device_peak_bytes.has_value()) {
     limits.push_back("memory.device_peak_bytes: the trace does not contain it");
   }
-  if (run.info.device.kind == "emulated") {
+  if (run.info.device.emulated()) {
     limits.push_back(
         "device: emulated: compute and copies take the times that its spec states; ops on the "
         "device and a different precision take no time");
   }
   if (!attribution.arithmetic.has_value()) {
-    limits.push_back(run.info.device.kind == "emulated"
+    limits.push_back(run.info.device.emulated()
                          ? "arithmetic: an emulated device computes nothing"
                          : "arithmetic: the trace does not show what a step computes");
   } else if (!attribution.arithmetic->peak_flops_per_s.has_value()) {

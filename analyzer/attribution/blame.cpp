@@ -120,7 +120,7 @@ std::vector<bool> QueueAfter(const model::Run& run) {
         return !queue.info.lock && !queue.producer.known() && queue.info.capacity > 0;
       });
   for (size_t i = 0; on_device && i < after.size(); ++i) {
-    if (run.stages[i].kind != "trainer") after[i] = true;
+    if (!model::IsTrainer(run.stages[i])) after[i] = true;
   }
   // Up from the consumers: inputs may be in any order, so until nothing changes.
   for (bool changed = true; changed;) {

@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <utility>
 
 #include "analyzer/attribution/system_use.h"
 #include "analyzer/model/job_spec.h"
@@ -41,7 +40,7 @@ constexpr double kFirstItems = 4;
 constexpr size_t kFirstOfPass = 64;
 
 // A stage's work for the items that it began in one block of steps.
-struct Block {
+struct StepBlock {
   double ns = 0;  // own work and reads
   double io_ns = 0;
   double bytes = 0;
@@ -51,7 +50,7 @@ struct Block {
 };
 
 struct StageSeries {
-  std::vector<Block> blocks;
+  std::vector<StepBlock> blocks;
   double tracks = 0;  // tracks that worked for it
 };
 
@@ -145,13 +144,8 @@ class ColdSearch {
              const Window& counted)
       : run_(run), counted_(counted), stages_(run.stages.size()) {
     const std::vector<model::ProfiledStretch> stretches = model::ProfiledStretches(run);
-    const auto beside = [&](const model::StepInterval& step) {
-      return std::any_of(stretches.begin(), stretches.end(), [&](const auto& stretch) {
-        return step.start_ns < stretch.end_ns && step.end_ns > stretch.start_ns;
-      });
-    };
     for (size_t row = counted.first_row; row < counted.first_row + counted.rows; ++row) {
-      if (!beside(intervals[row])) steps_.push_back(intervals[row]);
+      if (!model::IsProfiled(stretches, intervals[row])) steps_.push_back(intervals[row]);
     }
     for (const model::ProfiledStretch& stretch : stretches) {
       profiled_.push_back({stretch.start_ns, stretch.end_ns});
@@ -221,7 +215,7 @@ class ColdSearch {
       StageSeries& stage = stages_[what.stage.value];
       if (!worked[what.stage.value]) stage.tracks += 1;
       worked[what.stage.value] = true;
-      Block* const block = BlockAt(stage, start);
+      StepBlock* const block = BlockAt(stage, start);
       if (block == nullptr) continue;
       const int64_t own = std::max<int64_t>(0, ns - inside);
       block->ns += static_cast<double>(own + io);
@@ -235,7 +229,7 @@ class ColdSearch {
     }
   }
 
-  Block* BlockAt(StageSeries& stage, int64_t ns) const {
+  StepBlock* BlockAt(StageSeries& stage, int64_t ns) const {
     if (ns >= counted_.end_ns) return nullptr;
     // The cost of a framework's profiler is no cold start.
     for (const model::TimeRange& profiled : profiled_) {
@@ -247,8 +241,8 @@ class ColdSearch {
   }
 
   // The figure per item of all blocks before this one, and of the others.
-  static Sides Per(const StageSeries& stage, size_t block, double Block::*figure,
-                   double Block::*items = &Block::items) {
+  static Sides Per(const StageSeries& stage, size_t block, double StepBlock::*figure,
+                   double StepBlock::*items = &StepBlock::items) {
     const auto of = [&](size_t from, size_t to) {
       double sum = 0;
       double count = 0;
@@ -267,7 +261,7 @@ class ColdSearch {
     const StageSeries& stage = stages_[info.id.value];
     std::vector<double> means;
     double items = 0;
-    for (const Block& block : stage.blocks) {
+    for (const StepBlock& block : stage.blocks) {
       if (block.items == 0) return std::nullopt;
       means.push_back(block.ns / block.items);
     }
@@ -297,8 +291,8 @@ class ColdSearch {
     const double part = static_cast<double>(fall.block) / static_cast<double>(means.size());
     const bool epoch = NearPassEnd(fall);
     if (part > kLongest && !epoch) return std::nullopt;
-    const bool trains = info.kind == "trainer";
-    if (!trains && (explained(Per(stage, fall.block, &Block::io_ns)) || ReadFromDisk(fall)))
+    const bool trains = model::IsTrainer(info);
+    if (!trains && (explained(Per(stage, fall.block, &StepBlock::io_ns)) || ReadFromDisk(fall)))
       return ColdCause::kPageCache;
     if (Tuned(fall)) return std::nullopt;
     if (!trains && epoch) return ColdCause::kFirstEpoch;
@@ -307,7 +301,7 @@ class ColdSearch {
     }
     // Without such a sign, only a stage that alone burned more CPU, and was never as slow again for
     // even one block.
-    const Sides cpu = Per(stage, fall.block, &Block::cpu_ns, &Block::cpu_items);
+    const Sides cpu = Per(stage, fall.block, &StepBlock::cpu_ns, &StepBlock::cpu_items);
     if (part > kLongestWarmUp || !explained(cpu) || AllFell(info.id, fall)) return std::nullopt;
     const auto change = means.begin() + static_cast<std::ptrdiff_t>(fall.block);
     const bool apart =
@@ -331,7 +325,7 @@ class ColdSearch {
   // True if the elements themselves were larger.
   bool SizesFell(const Fall& fall) const {
     return std::any_of(stages_.begin(), stages_.end(), [&](const StageSeries& stage) {
-      const Sides bytes = Per(stage, fall.block, &Block::bytes);
+      const Sides bytes = Per(stage, fall.block, &StepBlock::bytes);
       return bytes.after > 0 &&
              bytes.lost() / bytes.after > kExplains * fall.mean.lost() / fall.mean.after;
     });
@@ -371,7 +365,7 @@ class ColdSearch {
     bool others = false;
     for (size_t i = 0; i < stages_.size(); ++i) {
       if (StageId{static_cast<uint32_t>(i)} == except) continue;
-      const Sides ns = Per(stages_[i], fall.block, &Block::ns);
+      const Sides ns = Per(stages_[i], fall.block, &StepBlock::ns);
       if (ns.before <= 0 || ns.after <= 0) continue;
       others = true;
       if (ns.lost() / ns.after < kExplains * fall.mean.lost() / fall.mean.after) return false;
@@ -416,8 +410,8 @@ std::optional<int64_t> EndOfFirstPass(const model::Run& run) {
     if (run.rows.steps.empty()) return std::nullopt;
     const ItemId first = run.rows.steps.front().batch;
     for (const trace::Step& step : run.rows.steps) {
-      if (model::LoaderOf(step.batch) != model::LoaderOf(first)) continue;
-      if (model::PassOf(step.batch) != model::PassOf(first)) return step.requested_ns;
+      if (model::LoaderOfBatch(step.batch) != model::LoaderOfBatch(first)) continue;
+      if (model::PassOfBatch(step.batch) != model::PassOfBatch(first)) return step.requested_ns;
     }
     return std::nullopt;
   }

@@ -3,7 +3,7 @@
 // warms up. METHOD.md has the rules. Any thread.
 #pragma once
 
-#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <vector>
 

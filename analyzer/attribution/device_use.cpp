@@ -31,8 +31,7 @@ std::vector<DeviceUse> UseOfDevices(const model::Run& run) {
     return devices[{track.rank, track.info.device}];
   };
   for (const model::Track& track : run.tracks) {
-    if (track.info.kind == trace::TrackKind::kStream ||
-        track.info.kind == trace::TrackKind::kCopyEngine) {
+    if (track.info.on_device()) {
       Gathered& device = of(track.info.id);
       // Memsets, of an imported run.
       for (size_t i = 0; i < track.spans.size(); ++i) {
@@ -149,7 +148,7 @@ DeviceIdle IdleOfDevices(const model::Run& run, const Window& window, const Part
 std::optional<Arithmetic> ArithmeticOf(const model::Run& run, const Window& window,
                                        const PerCategory<std::optional<CategoryTotal>>& breakdown,
                                        size_t devices) {
-  if (run.info.flops_per_step == 0 || run.info.device.kind == "emulated") return std::nullopt;
+  if (run.info.flops_per_step == 0 || run.info.device.emulated()) return std::nullopt;
   if (window.steps == 0 || window.ns() <= 0) return std::nullopt;
   constexpr double kPerSecond = 1e9;
   Arithmetic arithmetic;

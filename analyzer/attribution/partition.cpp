@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "analyzer/model/job_spec.h"
-#include "analyzer/model/join.h"
 
 namespace stallscope::attribution {
 namespace {
@@ -19,15 +18,10 @@ using DeviceKey = std::pair<uint32_t, uint32_t>;  // rank, device
 
 Interval Range(const Window& window) { return {window.start_ns, window.end_ns}; }
 
-bool IsDeviceTrack(const model::Track& track) {
-  return track.info.kind == trace::TrackKind::kStream ||
-         track.info.kind == trace::TrackKind::kCopyEngine;
-}
-
 std::map<DeviceKey, Activity> DeviceActivities(const model::Run& run) {
   std::map<DeviceKey, Activity> devices;
   for (const model::Track& track : run.tracks) {
-    if (IsDeviceTrack(track)) devices[{track.rank, track.info.device}];
+    if (track.info.on_device()) devices[{track.rank, track.info.device}];
   }
   return devices;
 }
@@ -65,7 +59,7 @@ void AddCopies(const model::Run& run, std::map<DeviceKey, Activity>& devices) {
 // Other work of a device: an imported run's memsets.
 void AddDeviceSpans(const model::Run& run, std::map<DeviceKey, Activity>& devices) {
   for (const model::Track& track : run.tracks) {
-    if (!IsDeviceTrack(track)) continue;
+    if (!track.info.on_device()) continue;
     Intervals& compute = devices[{track.rank, track.info.device}][At(Category::kCompute)];
     for (size_t i = 0; i < track.spans.size(); ++i) {
       compute.push_back({track.spans.start_ns[i], track.spans.EndNs(i)});
@@ -213,7 +207,7 @@ std::vector<StepShare> ShareSteps(const model::Run& run, const Window& window,
 // steps have no wait of their own.
 bool HidesWaits(const model::Run& run) {
   const bool unseen = std::any_of(run.stages.begin(), run.stages.end(), [](const auto& stage) {
-    return stage.kind == model::kUnseenPipeline;
+    return stage.kind == trace::kUnseenPipeline;
   });
   return model::IsJob(run) && unseen && !run.rows.steps.empty() &&
          std::all_of(run.rows.steps.begin(), run.rows.steps.end(),

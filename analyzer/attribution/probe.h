@@ -5,7 +5,6 @@
 // spare has 0. Several stages may share the -1. Any thread.
 #pragma once
 
-#include <cstddef>
 #include <optional>
 #include <vector>
 

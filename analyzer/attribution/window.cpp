@@ -78,10 +78,8 @@ void LeaveOutCold(const model::Run& run, const std::vector<model::StepInterval>&
 }
 
 bool HasDevice(const model::Run& run) {
-  return std::any_of(run.tracks.begin(), run.tracks.end(), [](const model::Track& track) {
-    return track.info.kind == trace::TrackKind::kStream ||
-           track.info.kind == trace::TrackKind::kCopyEngine;
-  });
+  return std::any_of(run.tracks.begin(), run.tracks.end(),
+                     [](const model::Track& track) { return track.info.on_device(); });
 }
 
 // Whether the run has the profiler's data for this window: its file may be lost.
@@ -228,12 +226,9 @@ std::vector<StepShare> UnprofiledSteps(const model::Run& run,
   std::vector<int64_t> durations;
   for (size_t row = 0; row < intervals.size(); ++row) {
     const model::StepInterval& at = intervals[row];
-    const bool beside = std::any_of(stretches.begin(), stretches.end(), [&](const auto& stretch) {
-      return at.start_ns < stretch.end_ns && at.end_ns > stretch.start_ns;
-    });
     const bool slowed =
         probed.has_value() && at.start_ns < probed->end_ns && at.end_ns > probed->start_ns;
-    if (beside || slowed) continue;
+    if (slowed || model::IsProfiled(stretches, at)) continue;
     StepShare& step = steps.emplace_back();
     step.index = at.index;
     step.start_ns = at.start_ns;

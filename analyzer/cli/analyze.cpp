@@ -27,16 +27,13 @@ struct AnalyzeArguments {
   std::unique_ptr<ReportOutputs> outputs;
 };
 
-workbench::Part PartOf(const AnalyzeArguments& arguments) {
-  return arguments.first_epoch ? workbench::Part::kFirstEpoch : workbench::Part::kSteady;
-}
-
 // The base runs against this one, where the budget needs them.
 Result<std::optional<compare::Comparison>> AgainstBase(const AnalyzeArguments& arguments,
                                                        const workbench::Opened& now) {
   if (arguments.base.empty()) return std::optional<compare::Comparison>();
-  STALLSCOPE_ASSIGN_OR_RETURN(
-      const auto base, workbench::Summarize(arguments.base, PrintWarnings(), PartOf(arguments)));
+  STALLSCOPE_ASSIGN_OR_RETURN(const auto base,
+                              workbench::Summarize(arguments.base, PrintWarnings(),
+                                                   workbench::PartOf(arguments.first_epoch)));
   return std::optional(compare::Compare(base, {workbench::Summarize(now)}));
 }
 
@@ -52,7 +49,7 @@ Result<int> RunAnalyze(const AnalyzeArguments& arguments) {
   }
   STALLSCOPE_ASSIGN_OR_RETURN(
       const workbench::Opened opened,
-      workbench::Open(arguments.traces, PrintWarnings(), PartOf(arguments)));
+      workbench::Open(arguments.traces, PrintWarnings(), workbench::PartOf(arguments.first_epoch)));
   report::Report report = workbench::Analyze(opened, {.price = !arguments.no_price});
   if (std::any_of(outputs.begin(), outputs.end(),
                   [](const ReportOutput& output) { return output.form == report::Form::kHtml; })) {

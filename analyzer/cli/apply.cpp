@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <memory>
 #include <string>
-#include <utility>
 #include <variant>
 #include <vector>
 

@@ -16,18 +16,11 @@ namespace {
 struct ConvertArguments {
   data::ConvertOptions options;
   std::string format;
-  std::optional<int> shards;
 };
 
 int RunConvert(const ConvertArguments& arguments) {
   data::ConvertOptions options = arguments.options;
   options.format = *data::DataFormatNamed(arguments.format);
-  if (arguments.shards.has_value() && *arguments.shards < 1) {
-    return Fail({ErrorKind::kUsage,
-                 "--shards " + std::to_string(*arguments.shards) + " is out of range", "",
-                 "use 1 to 99999"});
-  }
-  options.shards = arguments.shards.value_or(0);
   const InterruptGuard guard;
   Result<data::Manifest> made = [&] {
     std::optional<ProgressBar> counting(std::in_place, "images counted", 0);
@@ -70,7 +63,7 @@ void AddConvert(CLI::App& app, int& exit_code) {
   command->add_option("--format", arguments->format, "Data format")
       ->check(CLI::IsMember({"tfrecord", "raw", "images", "csv", "hdf5"}))
       ->required();
-  command->add_option("--shards", arguments->shards,
+  command->add_option("--shards", options.shards,
                       "Number of files (by default one per 256 MiB, at least 4; ignored for "
                       "images: one file per image)");
   command->footer("After Ctrl-C, the same command continues where it stopped.");

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "analyzer/base/file.h"
+#include "analyzer/base/lines.h"
 #include "analyzer/report/text.h"
 #include "analyzer/spec/nearest.h"
 #include "analyzer/words/words.h"
@@ -94,14 +95,11 @@ std::string HelpText(const CLI::App& app) {
   const std::string help = command != nullptr ? command->help("stallscope") : app.help();
   // CLI11 leaves long lines to the terminal, which breaks words.
   std::string text;
-  for (size_t at = 0; at < help.size();) {
-    const size_t end = std::min(help.find('\n', at), help.size());
-    const std::string line = help.substr(at, end - at);
+  for (const std::string_view line : SplitLines(help)) {
     const size_t indent = line.starts_with("  ") ? kHelpColumn : 0;
     for (const std::string& part : words::Wrapped(line, report::kTextWidth, indent)) {
       text += part + "\n";
     }
-    at = end + 1;
   }
   return text;
 }

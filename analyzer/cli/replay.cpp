@@ -196,8 +196,7 @@ Status RunReplay(const ReplayArguments& arguments) {
   STALLSCOPE_RETURN_IF_ERROR(CheckUsage(arguments));
   STALLSCOPE_ASSIGN_OR_RETURN(const workbench::Opened opened,
                               workbench::Open({arguments.trace}, PrintWarnings(),
-                                              arguments.first_epoch ? workbench::Part::kFirstEpoch
-                                                                    : workbench::Part::kSteady));
+                                              workbench::PartOf(arguments.first_epoch)));
   STALLSCOPE_ASSIGN_OR_RETURN(workbench::ReplaySubject subject,
                               workbench::ReplaySubject::Make(
                                   opened, {ModeOf(arguments), arguments.emulate, arguments.folder,

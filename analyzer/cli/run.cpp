@@ -101,7 +101,7 @@ void TellTheEnd(const RunArguments& arguments, const job::JobResult& result) {
 }
 
 void JoinProfiles(const RunArguments& arguments, const std::vector<job::ProfileFile>& files) {
-  std::vector<workbench::ProfileFile> profiles;
+  std::vector<workbench::FrameworkProfile> profiles;
   for (const job::ProfileFile& file : files) {
     profiles.push_back({file.path, {file.pid, file.from_ns, file.to_ns}});
   }

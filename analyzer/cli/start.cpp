@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -14,6 +13,8 @@
 
 #include "analyzer/base/escape.h"
 #include "analyzer/base/file.h"
+#include "analyzer/base/lines.h"
+#include "analyzer/base/program.h"
 #include "analyzer/cli/program.h"
 #include "analyzer/importers/open_run.h"
 #include "analyzer/report/text.h"
@@ -74,13 +75,11 @@ std::string_view FrameworkOf(std::string_view source) {
        {"flax", "JAX"},
        {"grain", "JAX"},
        {"stallscope", "the module stallscope"}}};
-  for (size_t at = 0; at < source.size();) {
-    const size_t end = std::min(source.find('\n', at), source.size());
-    const std::string_view module = ImportedIn(source.substr(at, end - at));
+  for (const std::string_view line : SplitLines(source)) {
+    const std::string_view module = ImportedIn(line);
     for (const auto& [name, framework] : kFrameworks) {
       if (module == name) return framework;
     }
-    at = end + 1;
   }
   return "";
 }
@@ -169,20 +168,12 @@ Found Look() {
 // A file name as a command-line argument.
 std::string Argument(const std::string& name) { return name.starts_with("-") ? "./" + name : name; }
 
-bool OnPath(const std::string& program) {
-  const char* path = std::getenv("PATH");
-  std::string folders = path == nullptr ? "" : path;
-  for (size_t from = 0; from < folders.size();) {
-    const size_t to = std::min(folders.find(':', from), folders.size());
-    if (to > from && access((folders.substr(from, to - from) + "/" + program).c_str(), X_OK) == 0) {
-      return true;
-    }
-    from = to + 1;
-  }
-  return false;
+std::string Python() {
+  const std::string path = SearchPath();
+  const bool only_python3 =
+      FindProgram("python", path).empty() && !FindProgram("python3", path).empty();
+  return only_python3 ? "python3" : "python";
 }
-
-std::string Python() { return OnPath("python") || !OnPath("python3") ? "python" : "python3"; }
 
 // A name for a trace that does not exist yet.
 std::string NewTrace() {
@@ -194,12 +185,9 @@ std::string NewTrace() {
 
 // A sample that was installed with the program, or is in its checkout; empty: none.
 std::string SampleTrace() {
-  const auto program = ProgramPath();
-  if (!program.ok()) return "";
-  const fs::path folder = fs::path(program.value()).parent_path();
-  for (const char* place : {"../share/stallscope/samples", "../../../sample_traces"}) {
-    const fs::path sample = (folder / place / "input_decode.sst").lexically_normal();
-    if (access(sample.c_str(), R_OK) == 0) return sample.string();
+  for (const std::string& folder : SampleFolders()) {
+    const std::string sample = folder + "/input_decode.sst";
+    if (access(sample.c_str(), R_OK) == 0) return sample;
   }
   return "";
 }

@@ -2,36 +2,19 @@
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <system_error>
 
+#include "analyzer/base/program.h"
 #include "analyzer/cli/program.h"
 
 namespace stallscope::cli {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr const char* kDesktopProgram = "stallscope-gui";
 
 // Beside this program, else in a folder of $PATH; empty where it is in neither.
 std::string FindDesktopProgram() {
-  std::error_code error;
-  const fs::path self = fs::read_symlink("/proc/self/exe", error);
-  std::string folders = error ? "" : self.parent_path().string();
-  if (const char* path = std::getenv("PATH"); path != nullptr) folders += ":" + std::string(path);
-  size_t from = 0;
-  while (from < folders.size()) {
-    const size_t to = std::min(folders.find(':', from), folders.size());
-    if (to > from) {
-      const fs::path program = fs::path(folders.substr(from, to - from)) / kDesktopProgram;
-      if (access(program.c_str(), X_OK) == 0) return program.string();
-    }
-    from = to + 1;
-  }
-  return "";
+  return FindProgram(kDesktopProgram, ProgramFolder() + ":" + SearchPath());
 }
 
 int RunView(const std::vector<std::string>& traces) {

@@ -164,9 +164,7 @@ uint64_t ChromeEvents::HostProcess(uint32_t rank) {
 }
 
 uint64_t ChromeEvents::ProcessOf(const model::Track& track) {
-  const bool on_device = track.info.kind == trace::TrackKind::kStream ||
-                         track.info.kind == trace::TrackKind::kCopyEngine;
-  if (!on_device) return ProcessOf(track.info.process, track.rank);
+  if (!track.info.on_device()) return ProcessOf(track.info.process, track.rank);
   std::string name = "device " + std::to_string(track.info.device);
   if (!run_.info.device.name.empty()) name += " " + run_.info.device.name;
   return Process(track.rank, track.info.device, name);

@@ -5,7 +5,6 @@
 #include <cctype>
 
 #include "analyzer/model/job_spec.h"
-#include "analyzer/model/join.h"
 
 namespace stallscope::findings {
 namespace {

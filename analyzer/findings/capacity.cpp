@@ -225,16 +225,6 @@ double SamplesPerSecond(const Load& load) {
   return step_s > 0 ? load.batch / step_s : 0;
 }
 
-double ProducerSamplesPerSecond(const Load& load) {
-  const Grouped grouped = GroupsOf(load);
-  double slowest_s = grouped.trainer_s;
-  for (const Group& group : grouped.groups) {
-    slowest_s = std::max(slowest_s, group.SecondsPerSample());
-  }
-  if (load.cores > 0) slowest_s = std::max(slowest_s, CpuSeconds(load) / load.cores);
-  return slowest_s > 0 ? 1 / slowest_s : std::numeric_limits<double>::infinity();
-}
-
 double ConsumerSamplesPerSecond(const Load& load) {
   const double x = load.ExposedS();
   return x > 0 ? load.batch / x : std::numeric_limits<double>::infinity();

@@ -64,8 +64,6 @@ std::optional<Load> LoadOf(const Case& c);
 double ProbabilityEmpty(double consumer, double producer, double exponent);
 // By the law alone.
 double SamplesPerSecond(const Load& load);
-// What the stages could deliver with a trainer that never makes them wait, within the cores.
-double ProducerSamplesPerSecond(const Load& load);
 // Samples per second that the trainer would take if it never waited.
 double ConsumerSamplesPerSecond(const Load& load);
 

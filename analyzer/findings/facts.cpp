@@ -8,7 +8,7 @@
 #include <set>
 
 #include "analyzer/findings/thresholds.h"
-#include "analyzer/model/join.h"
+#include "analyzer/model/job_spec.h"
 
 namespace stallscope::findings {
 namespace {
@@ -238,9 +238,7 @@ bool HasAccelerator(const Case& c) {
   return c.run.info.device.kind != "host" && !c.attribution.devices.empty();
 }
 
-bool ComputesReally(const Case& c) {
-  return HasAccelerator(c) && c.run.info.device.kind != "emulated";
-}
+bool ComputesReally(const Case& c) { return HasAccelerator(c) && !c.run.info.device.emulated(); }
 
 bool KnowsCpu(const attribution::StageUse& use) {
   return use.cpu_ns + use.blocked_ns + use.contention_ns > 0;
@@ -339,16 +337,15 @@ uint64_t FreeMemory(const Case& c) {
   return free;
 }
 
-std::optional<DeviceMemory> DeviceMemoryOf(const Case& c) {
-  const DeviceMemory memory{
-      static_cast<double>(c.run.info.device.memory_bytes),
-      static_cast<double>(c.attribution.memory.device_peak_bytes.value_or(0))};
+std::optional<DeviceRoom> DeviceRoomOf(const Case& c) {
+  const DeviceRoom memory{static_cast<double>(c.run.info.device.memory_bytes),
+                          static_cast<double>(c.attribution.memory.device_peak_bytes.value_or(0))};
   if (!HasAccelerator(c) || memory.limit <= 0 || memory.peak <= 0) return std::nullopt;
   return memory;
 }
 
 std::string BeforeMoreDeviceMemory(const Case& c, double more_bytes) {
-  const std::optional<DeviceMemory> memory = DeviceMemoryOf(c);
+  const std::optional<DeviceRoom> memory = DeviceRoomOf(c);
   if (!memory.has_value() || memory->peak + more_bytes <= kMemoryRisk * memory->limit) return "";
   return fmt::format("free device memory first (it would be {} full, {} of {}), then ",
                      Percent((memory->peak + more_bytes) / memory->limit),

@@ -98,12 +98,12 @@ double BytesOfBatch(const Case& c);
 // What the program could still allocate; 0 if unknown.
 uint64_t FreeMemory(const Case& c);
 // The memory of the device with the highest use, and its peak use.
-struct DeviceMemory {
+struct DeviceRoom {
   double limit = 0;
   double peak = 0;
 };
 // Nothing if the trace does not show both.
-std::optional<DeviceMemory> DeviceMemoryOf(const Case& c);
+std::optional<DeviceRoom> DeviceRoomOf(const Case& c);
 // A warning to put before a change that needs this much more device memory; empty if it fits, or if
 // the trace does not show it.
 std::string BeforeMoreDeviceMemory(const Case& c, double more_bytes);

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "analyzer/findings/facts.h"
 #include "analyzer/findings/thresholds.h"

@@ -32,9 +32,9 @@ bool IsStringPrefix(std::string_view word) {
 }
 
 // Reads source token by token. After a failure it stays at the end.
-class Scanner {
+class PythonScanner {
  public:
-  Scanner(std::string_view text, size_t at) : text_(text), at_(std::min(at, text.size())) {}
+  PythonScanner(std::string_view text, size_t at) : text_(text), at_(std::min(at, text.size())) {}
 
   size_t at() const { return at_; }
   bool failed() const { return failed_; }
@@ -149,7 +149,7 @@ class Scanner {
 };
 
 // Its name, if it has one, and where its value begins.
-void TakeName(std::string_view source, Scanner& scanner, PythonArgument& argument) {
+void TakeName(std::string_view source, PythonScanner& scanner, PythonArgument& argument) {
   while (scanner.Next() == '*') {
     ++argument.stars;
     scanner.SkipToken();
@@ -157,12 +157,12 @@ void TakeName(std::string_view source, Scanner& scanner, PythonArgument& argumen
   scanner.SkipBlank();
   argument.value = scanner.at();
   if (argument.stars != 0 || !IsNameStart(scanner.Next())) return;
-  Scanner ahead(source, scanner.at());
+  PythonScanner ahead(source, scanner.at());
   const std::string_view word = ahead.TakeWord();
   ahead.SkipBlank();
   if (ahead.Next() != '=' || ahead.Next(1) == '=') return;
   argument.name = word;
-  Scanner behind(source, ahead.at() + 1);
+  PythonScanner behind(source, ahead.at() + 1);
   behind.SkipBlank();
   argument.value = behind.at();
   scanner = behind;
@@ -170,7 +170,7 @@ void TakeName(std::string_view source, Scanner& scanner, PythonArgument& argumen
 
 // Skips to the comma or bracket after the argument. A comma between `lambda` and its colon belongs
 // to the lambda.
-void TakeArgument(std::string_view source, Scanner& scanner, PythonCall& call) {
+void TakeArgument(std::string_view source, PythonScanner& scanner, PythonCall& call) {
   PythonArgument argument;
   argument.begin = scanner.at();
   TakeName(source, scanner, argument);
@@ -282,7 +282,7 @@ std::string EqualsOf(std::string_view source, const PythonCall& call) {
 // True for a number, a string, True, False or None.
 bool IsLiteral(std::string_view value) {
   if (value == "True" || value == "False" || value == "None") return true;
-  Scanner scanner(value, value.starts_with('-') ? 1 : 0);
+  PythonScanner scanner(value, value.starts_with('-') ? 1 : 0);
   if (std::isdigit(static_cast<unsigned char>(scanner.Next())) != 0) {
     return value.find_first_not_of("0123456789_.", scanner.at()) == std::string_view::npos;
   }
@@ -292,7 +292,7 @@ bool IsLiteral(std::string_view value) {
       prefix.find_first_of("fFtT") != std::string_view::npos) {
     return false;
   }
-  Scanner whole(value, 0);
+  PythonScanner whole(value, 0);
   whole.SkipToken();
   return !whole.failed() && whole.at() == value.size();
 }
@@ -331,7 +331,7 @@ std::variant<const PythonArgument*, Refusal> Given(std::string_view source, cons
 std::optional<PythonCall> ReadCall(std::string_view source, size_t begin) {
   PythonCall call;
   call.begin = begin;
-  Scanner scanner(source, begin);
+  PythonScanner scanner(source, begin);
   while (true) {
     if (!IsNameStart(scanner.Next())) return std::nullopt;
     call.callee = scanner.TakeWord();
@@ -342,7 +342,7 @@ std::optional<PythonCall> ReadCall(std::string_view source, size_t begin) {
   }
   if (scanner.Next() != '(') return std::nullopt;
   call.open = scanner.at();
-  scanner = Scanner(source, call.open + 1);
+  scanner = PythonScanner(source, call.open + 1);
   for (scanner.SkipBlank(); !scanner.AtEnd() && scanner.Next() != ')'; scanner.SkipBlank()) {
     call.last_comma.reset();
     TakeArgument(source, scanner, call);
@@ -362,7 +362,7 @@ std::vector<std::optional<PythonCall>> FindCalls(std::string_view source, size_t
     return std::find(callees.begin(), callees.end(), word) != callees.end();
   };
   for (size_t at = begin; at < end;) {
-    Scanner scanner(source, at);
+    PythonScanner scanner(source, at);
     scanner.SkipBlank();
     at = scanner.at();
     if (at >= end) break;

@@ -57,16 +57,6 @@ bool Decodes(const MapSpec& map) {
   return std::any_of(ops.begin(), ops.end(), IsDecode);
 }
 
-std::string FreshName(const Spec& spec, const std::string& base) {
-  const auto taken = [&](const std::string& name) {
-    return std::any_of(spec.stages.begin(), spec.stages.end(),
-                       [&](const StageSpec& stage) { return stage.name == name; });
-  };
-  std::string name = base;
-  for (int i = 2; taken(name); ++i) name = base + std::to_string(i);
-  return name;
-}
-
 std::optional<DeviceTail> DeviceTailOf(const Spec& spec) {
   size_t stage = spec.stages.size();
   while (stage > 0 && MayFollowDevice(spec.stages[stage - 1])) --stage;

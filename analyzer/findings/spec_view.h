@@ -45,9 +45,6 @@ bool Decodes(const MapSpec& map);
 // An op before this stage makes all elements the same size.
 bool OneSizeBefore(const Spec& spec, size_t stage);
 
-// `base`, with a number if a stage has that name already.
-std::string FreshName(const Spec& spec, const std::string& base);
-
 // The ops at the end of the last map before the batch that a device can run, too, and that leave
 // the batch elements of one size.
 struct DeviceTail {

@@ -51,6 +51,20 @@ constexpr double kClearlyFirst = 1.25;
 constexpr double kFeltSensitivity = 0.25;
 // The sensitivities of all stages add up to about 1: beyond this, a stage has more than all others.
 constexpr double kMostOfSensitivity = 0.5;
+// What a doubt leaves of the confidence. No run tells how much that is: one doubt must leave a
+// verdict that is more likely than not, and two of the last two kinds must not.
+constexpr double kSlightDoubt = 0.85;  // a detail of the answer is less sure
+constexpr double kPlainDoubt = 0.8;    // another answer is near
+constexpr double kStrongDoubt = 0.7;   // the trace does not show what would settle it
+constexpr double kContradicted = 0.6;  // two parts of the trace give different answers
+// Another answer is near within this much of step time of a bar above: a fifth of the lowest one.
+constexpr double kNear = 0.02;
+// It is near, too, if the largest share is at most a step short of kClearlyFirst, or hardly past
+// it.
+constexpr double kNearlyFirst = 1.15;
+constexpr double kHardlyFirst = 1.5;
+// The second stage is blamed nearly as much as the first if it has this part of its blame.
+constexpr double kNearlyAsMuch = 0.75;
 // With fewer steps there is no spread to judge by; from kManySteps on, their number costs no
 // confidence.
 constexpr size_t kLeastSteps = 3;
@@ -213,6 +227,9 @@ constexpr double kWarmUpSteps = 10;
 
 // A copy below 64 KiB takes as long as its latency (10 us at 6 GB/s and more).
 constexpr uint64_t kSmallCopyBytes = uint64_t{64} << 10;
+// Of the time that fewer copies save by a latency which is estimated in this way, the low end: a
+// faster link has a smaller one.
+constexpr double kEstimatedLatency = 0.5;
 // One step copies an image, a label and a weight to the device; more copies belong together.
 constexpr double kManyCopies = 8;
 // What packing them leaves: two copies in place of kManyCopies and more, if latency is all they

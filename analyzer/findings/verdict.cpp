@@ -115,26 +115,27 @@ void DoubtTheBound(const Attribution& attribution, const std::array<Candidate, 4
   switch (verdict.bound) {
     case Bound::kCompute:
       if (HostWaitsForCores(attribution)) {
-        Doubt(0.8,
+        Doubt(kPlainDoubt,
               fmt::format("the trainer computes on the host, and for {} of step time its thread "
                           "is ready without a core",
                           words::Percent(*attribution.cpu.trainer_run_wait)),
               verdict);
       }
-      if (first.fraction < kNamesTheBound - 0.02) return;
+      if (first.fraction < kNamesTheBound - kNear) return;
       if (compute < kFullDeviceUse) {
-        Doubt(0.8,
+        Doubt(kPlainDoubt,
               fmt::format("{} is nearly large enough to be the bound",
                           attribution::WordFor(first.category)),
               verdict);
-      } else if (compute < kFullDeviceUse + 0.02) {
-        Doubt(0.8, fmt::format("compute covers {:.1f}% of step time, just enough", 100 * compute),
+      } else if (compute < kFullDeviceUse + kNear) {
+        Doubt(kPlainDoubt,
+              fmt::format("compute covers {:.1f}% of step time, just enough", 100 * compute),
               verdict);
       }
       return;
     case Bound::kBalanced:
-      if (first.fraction >= kNamesTheBound && first.fraction >= 1.15 * second.fraction) {
-        Doubt(0.8, "one category is nearly large enough to be the bound", verdict);
+      if (first.fraction >= kNamesTheBound && first.fraction >= kNearlyFirst * second.fraction) {
+        Doubt(kPlainDoubt, "one category is nearly large enough to be the bound", verdict);
       }
       return;
     case Bound::kInconclusive:
@@ -146,19 +147,19 @@ void DoubtTheBound(const Attribution& attribution, const std::array<Candidate, 4
       break;
   }
   if (first.low < kNamesTheBound) {
-    Doubt(0.7,
+    Doubt(kStrongDoubt,
           fmt::format("{} may be less than {:.0f}% of step time",
                       attribution::WordFor(first.category), 100 * kNamesTheBound),
           verdict);
   }
-  if (first.fraction < 1.5 * second.fraction) {
-    Doubt(0.8,
+  if (first.fraction < kHardlyFirst * second.fraction) {
+    Doubt(kPlainDoubt,
           fmt::format("{} is nearly as large as {}", attribution::WordFor(second.category),
                       attribution::WordFor(first.category)),
           verdict);
   }
-  if (compute > kFullDeviceUse - 0.02) {
-    Doubt(0.8, fmt::format("compute covers {:.1f}% of step time", 100 * compute), verdict);
+  if (compute > kFullDeviceUse - kNear) {
+    Doubt(kPlainDoubt, fmt::format("compute covers {:.1f}% of step time", 100 * compute), verdict);
   }
 }
 
@@ -193,21 +194,21 @@ void NameTheStage(const model::Run& run, const Attribution& attribution, Verdict
   const auto share = [](int64_t part, int64_t whole) {
     return static_cast<double>(part) / static_cast<double>(whole);
   };
-  if (share(second, most) > 0.75) {
-    Doubt(0.6, "another stage is blamed nearly as much", verdict);
+  if (share(second, most) > kNearlyAsMuch) {
+    Doubt(kContradicted, "another stage is blamed nearly as much", verdict);
   } else if (share(second, most) > 0.5) {
-    Doubt(0.85, "another stage is blamed more than half as much", verdict);
+    Doubt(kSlightDoubt, "another stage is blamed more than half as much", verdict);
   }
   if (share(most_cause, most) < 0.5) {
     Doubt(
-        0.85,
+        kSlightDoubt,
         fmt::format("no cause explains half of what '{}' is blamed for", run.NameOf(verdict.stage)),
         verdict);
   }
   if (verdict.cause == Cause::kUnknown) {
-    Doubt(0.7, "the trace does not show what delayed the stage", verdict);
+    Doubt(kStrongDoubt, "the trace does not show what delayed the stage", verdict);
   }
-  if (!attribution.cross_check.agrees) Doubt(0.7, attribution.cross_check.text, verdict);
+  if (!attribution.cross_check.agrees) Doubt(kStrongDoubt, attribution.cross_check.text, verdict);
 }
 
 // --- The causal check ---
@@ -268,7 +269,7 @@ void CheckTheStage(const model::Run& run, const Attribution& attribution, Verdic
     if (!spare) return;
     std::string why = SlowingPhrase(run, *named);
     if (most != nullptr) why += ", " + SlowingPhrase(run, *most);
-    Doubt(0.6, why + ": the blame and this check disagree", verdict);
+    Doubt(kContradicted, why + ": the blame and this check disagree", verdict);
     return;
   }
   const bool wins = named != nullptr ? named->bounded && most->high < named->low
@@ -276,7 +277,7 @@ void CheckTheStage(const model::Run& run, const Attribution& attribution, Verdic
   if (!wins) return;
   std::string why = SlowingPhrase(run, *most);
   if (named != nullptr) why += ", " + SlowingPhrase(run, *named);
-  Doubt(0.7,
+  Doubt(kStrongDoubt,
         fmt::format("{}: the check names '{}', although '{}' is blamed most", why,
                     run.NameOf(most->stage), run.NameOf(verdict.stage)),
         verdict);
@@ -291,7 +292,7 @@ void CheckTheTrainer(const model::Run& run, const Attribution& attribution, Verd
   if (most == nullptr || model::IsTrainer(run, most->stage)) return;
   for (const Sensitivity& of : attribution.sensitivities) {
     if (!model::IsTrainer(run, of.stage) || !HasTimeToSpare(of)) continue;
-    Doubt(0.6,
+    Doubt(kContradicted,
           fmt::format("{}, {}: the step times and this check disagree", SlowingPhrase(run, *most),
                       SlowingPhrase(run, of)),
           verdict);
@@ -392,7 +393,7 @@ Verdict VerdictOn(const model::Run& run, const Attribution& attribution) {
     if (lost > 0)
       Doubt(1 - lost, fmt::format("{:.1f}% of the run is missing", 100 * lost), verdict);
     if (attribution.cpu.steal.value_or(0) > 0.05) {
-      Doubt(0.8, "other machines took more than 5% of the cores' time", verdict);
+      Doubt(kPlainDoubt, "other machines took more than 5% of the cores' time", verdict);
     }
   }
   verdict.text = TextOf(run, verdict);

@@ -7,7 +7,6 @@
 #include <system_error>
 #include <vector>
 
-#include "analyzer/model/join.h"
 #include "analyzer/spec/json_text.h"
 #include "analyzer/spec/validate.h"
 
@@ -62,9 +61,11 @@ std::map<std::string, std::string> SettingsOf(const trace::LoaderInfo& info) {
 std::string ItemInWords(const Run& run, ItemId item) {
   if (!IsJob(run)) return "element " + std::to_string(item.value);
   const std::string batch = "batch " + std::to_string(item.value & UINT32_MAX);
-  const uint64_t pass = PassOf(item) & UINT16_MAX;
+  const uint64_t pass = PassOfBatch(item) & UINT16_MAX;
   return pass == 0 ? batch : batch + " of pass " + std::to_string(pass + 1);
 }
+
+bool IsTfData(const trace::LoaderInfo& loader) { return loader.kind.starts_with("tf.data"); }
 
 bool HasKnobs(const trace::LoaderInfo& info) {
   const Settings settings = SettingsOf(info);

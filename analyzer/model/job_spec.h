@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -15,9 +16,9 @@ namespace stallscope::model {
 
 bool IsJob(const Run& run);
 
-// The pass of a job's item, unique across loaders, and the loader (collectors/recorder/RING.md).
-constexpr uint64_t PassOf(ItemId item) { return item.value >> 32U; }
-constexpr uint64_t LoaderOf(ItemId item) { return item.value >> 48U; }
+// The pass of a job's batch, unique across loaders, and the loader (collectors/recorder/RING.md).
+constexpr uint64_t PassOfBatch(ItemId batch) { return batch.value >> 32U; }
+constexpr uint64_t LoaderOfBatch(ItemId batch) { return batch.value >> 48U; }
 
 // "element 7", or in a job, whose items are batches, "batch 7 of pass 2".
 std::string ItemInWords(const Run& run, ItemId item);
@@ -33,6 +34,9 @@ std::map<std::string, std::string> SettingsOf(const trace::LoaderInfo& info);
 constexpr std::array<std::string_view, 7> kLoaderKnobs = {
     "batch_size", "num_workers", "prefetch_factor",        "persistent_workers",
     "pin_memory", "in_order",    "multiprocessing_context"};
+
+// A loader whose stages a profile shows: it has no settings that can be changed from outside.
+bool IsTfData(const trace::LoaderInfo& loader);
 
 // Whether the loader has any of these knobs. An iterator of another library, or of the job itself,
 // has other settings or none; a loader without recorded settings may be of any kind.

@@ -19,18 +19,12 @@ bool IsMark(const Run& run, const trace::SpanClass& what) {
   return run.Text(what.name).starts_with(kClockMark);
 }
 
-bool IsDevice(const Track& track) {
-  return track.info.kind == trace::TrackKind::kStream ||
-         track.info.kind == trace::TrackKind::kCopyEngine;
-}
-
-bool IsUnseen(const trace::StageInfo& stage) { return stage.kind == kUnseenPipeline; }
+bool IsUnseen(const trace::StageInfo& stage) { return stage.kind == trace::kUnseenPipeline; }
 
 // True if the recording shows only that a pipeline exists.
 bool LacksPipeline(const Run& run) {
-  return run.imported() || std::all_of(run.stages.begin(), run.stages.end(), [](const auto& s) {
-           return IsUnseen(s) || s.kind == "trainer";
-         });
+  return run.imported() || std::all_of(run.stages.begin(), run.stages.end(),
+                                       [](const auto& s) { return IsUnseen(s) || IsTrainer(s); });
 }
 
 std::optional<int64_t> ShiftByWallClock(const Run& profile, const Run& run) {
@@ -67,15 +61,6 @@ std::string FunctionOf(const Run& run, const trace::StageInfo& stage) {
     function = node["function"].get<std::string>();
   }
   return function;
-}
-
-void AddSpan(int64_t start_ns, int64_t ns, uint16_t span_class, trace::SpanColumns& to) {
-  const bool is_long = ns >= int64_t{trace::SpanColumns::kLongDuration};
-  if (is_long) to.long_durations.emplace_back(to.size(), ns);
-  to.start_ns.push_back(start_ns);
-  to.duration.push_back(is_long ? trace::SpanColumns::kLongDuration : static_cast<uint32_t>(ns));
-  to.span_class.push_back(span_class);
-  to.item.push_back(ItemId::None().value);
 }
 
 class Joiner {
@@ -120,7 +105,7 @@ class Joiner {
   StageId FindStage(const trace::StageInfo& stage, bool feeds_trainer) {
     for (const trace::StageInfo& known : to_.stages) {
       if (known.kind != stage.kind) continue;
-      if (known.name == stage.name || stage.kind == "trainer") return known.id;
+      if (known.name == stage.name || IsTrainer(stage)) return known.id;
     }
     if (!feeds_trainer) return StageId::None();
     const auto unseen = std::find_if(to_.stages.begin(), to_.stages.end(), IsUnseen);
@@ -134,7 +119,7 @@ class Joiner {
 
   bool FeedsTrainer(StageId id) const {
     return std::any_of(from_.stages.begin(), from_.stages.end(), [&](const auto& stage) {
-      return stage.kind == "trainer" &&
+      return IsTrainer(stage) &&
              std::find(stage.inputs.begin(), stage.inputs.end(), id) != stage.inputs.end();
     });
   }
@@ -153,7 +138,7 @@ class Joiner {
       to_.stages.back().id = ours;
       to_.stages.back().queue = QueueId::None();
       to_.stages.back().inputs.clear();
-      if (stage.kind != "trainer") to_.stages.back().loader = loader;
+      if (!IsTrainer(stage)) to_.stages.back().loader = loader;
     }
     for (const trace::StageInfo& stage : from_.stages) {
       const StageId ours = StageOf(stage.id);
@@ -246,8 +231,8 @@ class Joiner {
       const uint16_t what = track.spans.span_class[i];
       // All of the work is the function's, unless it holds other stages' work.
       const bool alone = i == 0 || track.spans.EndNs(i - 1) <= start_ns;
-      if (alone && op_map_[what]) AddSpan(Move(start_ns), ns, *op_map_[what], to);
-      AddSpan(Move(start_ns), ns, class_map_[what], to);
+      if (alone && op_map_[what]) to.Append(Move(start_ns), ns, *op_map_[what], ItemId::None());
+      to.Append(Move(start_ns), ns, class_map_[what], ItemId::None());
     }
     if (!to.bytes.empty()) to.bytes.resize(to.size());
     if (!to.cpu_ns.empty()) to.cpu_ns.resize(to.size());
@@ -341,16 +326,18 @@ class Joiner {
   }
 
   void TakeInfo() {
-    const bool device = std::any_of(from_.tracks.begin(), from_.tracks.end(), IsDevice);
+    const bool device = std::any_of(from_.tracks.begin(), from_.tracks.end(),
+                                    [](const Track& track) { return track.info.on_device(); });
     if (device || to_.info.device.kind.empty()) to_.info.device = from_.info.device;
     const bool seen = std::any_of(from_.stages.begin(), from_.stages.end(),
-                                  [](const auto& stage) { return stage.kind != "trainer"; });
+                                  [](const auto& stage) { return !IsTrainer(stage); });
     if (!pipeline_ || !seen) return;
     to_.info.imported_from = from_.format;
     for (const std::string& limit : from_.info.limits) {
       std::vector<std::string>& limits = to_.info.limits;
-      if (limit.starts_with("steps:")) continue;  // the run has its own
-      if (limit.starts_with("stages.cpu_s:") && HasThreadTimes()) continue;
+      const std::string_view figure = LimitedFigure(limit);
+      if (figure == "steps") continue;  // the run has its own
+      if (figure == "stages.cpu_s" && HasThreadTimes()) continue;
       if (std::find(limits.begin(), limits.end(), limit) == limits.end()) limits.push_back(limit);
     }
   }

@@ -20,13 +20,6 @@ namespace stallscope::model {
 
 constexpr std::string_view kClockMark = "stallscope@";
 
-// Kind of a stage whose parts only a profile shows.
-constexpr std::string_view kUnseenPipeline = "tf.data";
-
-// Kind of a loader whose stages a profile shows: it has no settings that can be changed from
-// outside.
-inline bool IsTfData(const trace::LoaderInfo& loader) { return loader.kind.starts_with("tf.data"); }
-
 // The time during which the profiler was open, on the run's clock.
 struct ProfileWindow {
   uint64_t pid = 0;

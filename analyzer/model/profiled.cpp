@@ -36,4 +36,10 @@ std::vector<ProfiledStretch> ProfiledStretches(const Run& run) {
   return all;
 }
 
+bool IsProfiled(const std::vector<ProfiledStretch>& stretches, const StepInterval& step) {
+  return std::any_of(stretches.begin(), stretches.end(), [&](const ProfiledStretch& stretch) {
+    return step.start_ns < stretch.end_ns && step.end_ns > stretch.start_ns;
+  });
+}
+
 }  // namespace stallscope::model

@@ -26,5 +26,7 @@ struct ProfiledStretch {
 
 // In order of time.
 std::vector<ProfiledStretch> ProfiledStretches(const Run& run);
+// A part of the step is beside one of them.
+bool IsProfiled(const std::vector<ProfiledStretch>& stretches, const StepInterval& step);
 
 }  // namespace stallscope::model

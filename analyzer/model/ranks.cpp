@@ -13,6 +13,7 @@
 #include "analyzer/base/saturated.h"
 #include "analyzer/model/interner.h"
 #include "analyzer/model/row_fields.h"
+#include "analyzer/trace/chunk.h"
 #include "analyzer/trace/limits.h"
 
 namespace stallscope::model {
@@ -96,6 +97,8 @@ class Merger {
 
  private:
   void MapIds(Run& from);
+  void MapStages(const Run& from);
+  void MergeCode(Run& from);
   Status MapClasses(const Run& from);
   void AddTracks(Run& from);
   void AddQuality(const Run& from);
@@ -133,28 +136,7 @@ void Merger::MapIds(Run& from) {
   counter_base_ = to_.counters.size();
   process_base_ = to_.processes.size();
   loader_base_ = to_.loaders.size();
-  stage_map_.clear();
-  const size_t stages_before = to_.stages.size();
-  for (const trace::StageInfo& stage : from.stages) {
-    // Among the stages of the ranks before: two of one name in the same rank stay two.
-    const auto end = to_.stages.begin() + static_cast<ptrdiff_t>(stages_before);
-    const auto same = std::find_if(to_.stages.begin(), end, [&](const trace::StageInfo& s) {
-      return s.name == stage.name && s.kind == stage.kind;
-    });
-    if (same != end) {
-      same->workers = SaturatedSum(same->workers, stage.workers);
-      stage_map_.push_back(same->id);
-    } else {
-      stage_map_.push_back(StageId{static_cast<uint32_t>(to_.stages.size())});
-      to_.stages.push_back(stage);
-      to_.stages.back().id = stage_map_.back();
-    }
-  }
-  for (size_t i = stages_before; i < to_.stages.size(); ++i) {
-    for (StageId& input : to_.stages[i].inputs) input = Move(input);
-    to_.stages[i].queue = Past(to_.stages[i].queue, queue_base_);
-    to_.stages[i].loader = Past(to_.stages[i].loader, loader_base_);
-  }
+  MapStages(from);
   string_map_.clear();
   for (const std::string& text : from.strings) string_map_.push_back(strings_.Intern(text));
   for (Queue& queue : from.queues) {
@@ -183,6 +165,35 @@ void Merger::MapIds(Run& from) {
     loader.name = NameOnRank(rank_, loader.name);
     to_.loaders.push_back(std::move(loader));
   }
+  MergeCode(from);
+}
+
+void Merger::MapStages(const Run& from) {
+  stage_map_.clear();
+  const size_t stages_before = to_.stages.size();
+  for (const trace::StageInfo& stage : from.stages) {
+    // Among the stages of the ranks before: two of one name in the same rank stay two.
+    const auto end = to_.stages.begin() + static_cast<ptrdiff_t>(stages_before);
+    const auto same = std::find_if(to_.stages.begin(), end, [&](const trace::StageInfo& s) {
+      return s.name == stage.name && s.kind == stage.kind;
+    });
+    if (same != end) {
+      same->workers = SaturatedSum(same->workers, stage.workers);
+      stage_map_.push_back(same->id);
+    } else {
+      stage_map_.push_back(StageId{static_cast<uint32_t>(to_.stages.size())});
+      to_.stages.push_back(stage);
+      to_.stages.back().id = stage_map_.back();
+    }
+  }
+  for (size_t i = stages_before; i < to_.stages.size(); ++i) {
+    for (StageId& input : to_.stages[i].inputs) input = Move(input);
+    to_.stages[i].queue = Past(to_.stages[i].queue, queue_base_);
+    to_.stages[i].loader = Past(to_.stages[i].loader, loader_base_);
+  }
+}
+
+void Merger::MergeCode(Run& from) {
   for (trace::OpInfo& op : from.ops) {
     const auto same = [&](const trace::OpInfo& known) { return known.name == op.name; };
     if (std::none_of(to_.ops.begin(), to_.ops.end(), same)) to_.ops.push_back(std::move(op));

@@ -97,8 +97,10 @@ TimeRange WindowOf(const Run& run) {
   return window;
 }
 
+bool IsTrainer(const trace::StageInfo& stage) { return stage.kind == "trainer"; }
+
 bool IsTrainer(const Run& run, StageId stage) {
-  return stage.known() && run.stages[stage.value].kind == "trainer";
+  return stage.known() && IsTrainer(run.stages[stage.value]);
 }
 
 bool IsTransport(const Run& run, StageId stage) {
@@ -107,10 +109,11 @@ bool IsTransport(const Run& run, StageId stage) {
 
 bool IsLimited(const Run& run, std::string_view figure) {
   const std::vector<std::string>& limits = run.info.limits;
-  return std::any_of(limits.begin(), limits.end(), [&](std::string_view limit) {
-    return limit.substr(0, limit.find(':')) == figure;
-  });
+  return std::any_of(limits.begin(), limits.end(),
+                     [&](const std::string& limit) { return LimitedFigure(limit) == figure; });
 }
+
+std::string_view LimitedFigure(std::string_view limit) { return limit.substr(0, limit.find(':')); }
 
 bool IsBatchWait(const trace::SpanClass& what) {
   return what.kind == trace::SpanKind::kWait && what.cause == trace::WaitCause::kEmpty &&

@@ -136,6 +136,7 @@ struct StepInterval {
 // As long as rows.steps and in their order.
 std::vector<StepInterval> StepIntervals(const Run& run);
 
+bool IsTrainer(const trace::StageInfo& stage);
 // False for None.
 bool IsTrainer(const Run& run, StageId stage);
 // Of a job: sends batches from the workers to the trainer.
@@ -144,6 +145,8 @@ bool IsTransport(const Run& run, StageId stage);
 // Whether `info.limits`, which names figures before a colon ("steps: ..."), has this one: the run
 // lacks it, or derived it.
 bool IsLimited(const Run& run, std::string_view figure);
+// The figure that such a limit names.
+std::string_view LimitedFigure(std::string_view limit);
 
 // A wait of the trainer for a batch, as an importer found it. A recorded run has its waits in its
 // steps; an imported one may fetch anywhere in a step, and several times.

@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-#include "analyzer/base/escape.h"
+#include "analyzer/report/finding_cards.h"
 #include "analyzer/report/job_section.h"
 #include "analyzer/words/words.h"
 
@@ -227,7 +227,7 @@ std::string IdlePhrase(const attribution::DeviceIdle& idle, size_t devices) {
 void AddDevices(const Report& report, Document& document) {
   if (report.devices.empty()) return;
   constexpr Forms kIn = kInText | kInHtml;
-  const bool emulated = report.device.kind == "emulated";
+  const bool emulated = report.device.emulated();
   AddSection(document,
              std::string("Devices, over the whole trace") + (emulated ? ", emulated" : ""),
              {DeviceTable(report), kIn});
@@ -260,100 +260,6 @@ void AddMemory(const MemoryRow& memory, Document& document) {
 
 // --- Findings ---
 
-// One change per line, and a valid patch file as a whole.
-std::string PatchText(const Patch& patch) {
-  std::string text;
-  for (const auto& change : patch.changes) {
-    Patch one;
-    one.changes.push_back(change);
-    std::string line = WritePatch(one, JsonLayout::kOneLine);
-    if (line.size() > 2) line = line.substr(1, line.size() - 2);  // its brackets
-    text += (text.empty() ? "[" : ",\n ") + line;
-  }
-  return text.empty() ? text : text + "]";
-}
-
-// "costs 12.0 MiB", "frees 3.00 MiB"; empty where it is unknown or nothing.
-std::string MemoryPhrase(const findings::Recommendation& recommendation) {
-  const int64_t bytes = recommendation.memory_bytes.value_or(0);
-  if (bytes == 0) return "";
-  return (bytes > 0 ? "costs " : "frees ") + words::Bytes(std::fabs(static_cast<double>(bytes)));
-}
-
-FindingCard::Advice AdviceOf(const findings::Recommendation& recommendation) {
-  FindingCard::Advice advice;
-  advice.text = recommendation.text;
-  advice.gain = GainPhrase(recommendation);
-  advice.priced = recommendation.gain.has_value() || recommendation.measured.has_value();
-  advice.memory = MemoryPhrase(recommendation);
-  for (const std::string& assumption : recommendation.assumptions) {
-    advice.gain += (advice.gain.empty() ? "" : "; ") + assumption;
-  }
-  if (!recommendation.patch.changes.empty() && !recommendation.of_stages) {
-    advice.patch = Code{"patch", "json", PatchText(recommendation.patch)};
-  }
-  const findings::Code& code = recommendation.code;
-  const std::array<std::pair<const char*, const std::string*>, 4> frameworks = {
-      {{"tf.data", &code.tf_data},
-       {"pytorch", &code.pytorch},
-       {"dali", &code.dali},
-       {"grain", &code.grain}}};
-  for (const auto& [name, text] : frameworks) {
-    if (!text->empty()) advice.code.push_back({name, "python", *text});
-  }
-  return advice;
-}
-
-// "train.py:41", "train.py:41-43".
-std::string LinesPlace(const std::string& file, const findings::Replacement& lines) {
-  const std::string place = words::PlaceInCode(file, lines.first);
-  return lines.last > lines.first ? place + "-" + std::to_string(lines.last) : place;
-}
-
-// The writers end a block themselves; an empty line in a suggestion would be one more line of code.
-std::string WithoutLastFeed(std::string text) {
-  if (text.ends_with('\n')) text.pop_back();
-  return text;
-}
-
-void AddChanges(const std::vector<findings::SourceChange>& changes, FindingCard::Advice& advice) {
-  for (const findings::SourceChange& change : changes) {
-    advice.by_hand.insert(advice.by_hand.end(), change.by_hand.begin(), change.by_hand.end());
-    for (const findings::ChangedLines& lines : change.lines) {
-      const findings::Replacement replacement = findings::ReplacementOf(lines);
-      advice.suggestions.push_back(
-          {LinesPlace(change.file, replacement), "suggestion", WithoutLastFeed(replacement.text)});
-    }
-  }
-  const std::string diff = findings::DiffOf(changes);
-  if (!diff.empty()) advice.diff = Code{"diff", "diff", WithoutLastFeed(diff)};
-}
-
-FindingCard CardOf(const FindingRow& finding, const std::string& trace, size_t number) {
-  FindingCard card;
-  card.number = number;
-  card.severity = finding.severity;
-  card.id = finding.id;
-  if (!finding.stage.empty()) card.place = "in " + finding.stage;
-  if (finding.share > 0) {
-    card.place +=
-        (card.place.empty() ? "" : ", ") + words::Percent(finding.share) + " of step time";
-  }
-  card.text = finding.text;
-  for (const EvidenceRow& evidence : finding.evidence) {
-    if (!evidence.text.empty()) card.evidence.push_back(evidence.text);
-  }
-  card.where = words::PlaceInCode(finding.where.file, finding.where.line);
-  if (finding.recommendation.has_value()) {
-    card.advice = AdviceOf(*finding.recommendation);
-    AddChanges(finding.changes, *card.advice);
-    if (card.advice->diff.has_value()) {
-      card.advice->apply = ShellCommand({"stallscope", "apply", trace, "--finding", finding.id});
-    }
-  }
-  return card;
-}
-
 void AddFindings(const Report& report, Document& document) {
   if (report.findings.empty()) {
     AddSection(document, "Findings", {Paragraph{"none"}, kInText | kInHtml});
@@ -364,6 +270,35 @@ void AddFindings(const Report& report, Document& document) {
     findings.cards.push_back(CardOf(finding, report.trace, findings.cards.size() + 1));
   }
   AddSection(document, "Findings", {std::move(findings)});
+}
+
+struct BudgetCounts {
+  size_t errors = 0;
+  size_t warnings = 0;
+  size_t inconclusive = 0;  // of level error
+};
+
+BudgetCounts CountChecks(const std::vector<CheckRow>& checks) {
+  BudgetCounts counts;
+  for (const CheckRow& check : checks) {
+    const bool error = check.level == CheckLevel::kError;
+    if (check.outcome == Outcome::kFail) ++(error ? counts.errors : counts.warnings);
+    if (check.outcome == Outcome::kInconclusive && error) ++counts.inconclusive;
+  }
+  return counts;
+}
+
+// "5 of 6 checks held, 1 failed"
+std::string BudgetPhrase(const std::vector<CheckRow>& checks) {
+  const auto passed = std::count_if(checks.begin(), checks.end(), [](const CheckRow& check) {
+    return check.outcome == Outcome::kPass;
+  });
+  const BudgetCounts counts = CountChecks(checks);
+  std::string text = fmt::format("{} of {} checks held", passed, checks.size());
+  if (counts.errors != 0) text += fmt::format(", {} failed", counts.errors);
+  if (counts.warnings != 0) text += fmt::format(", {} warned", counts.warnings);
+  if (counts.inconclusive != 0) text += fmt::format(", {} inconclusive", counts.inconclusive);
+  return text;
 }
 
 void AddBudget(const std::vector<CheckRow>& checks, Document& document) {
@@ -451,84 +386,6 @@ std::string FooterOf(const Report& report) {
   return text;
 }
 
-}  // namespace
-
-GainText GainOf(const findings::Recommendation& recommendation) {
-  const auto& gain = recommendation.gain;
-  GainText text;
-  if (const auto& measured = recommendation.measured) {
-    text.measured = true;
-    text.factor = words::Factor(measured->factor);
-    text.beside = fmt::format("measured, {} to {} in {}", words::Factor(measured->low),
-                              words::Factor(measured->high), words::Counted(measured->runs, "run"));
-    text.disturbed = measured->disturbed;
-    if (measured->first_run.has_value()) {
-      text.beside +=
-          ", " + words::Factor(*measured->first_run) + " in the run that wrote the store";
-    }
-    if (gain.has_value()) {
-      text.predicted = fmt::format("predicted {} ({} to {})", words::Factor(gain->predicted),
-                                   words::Factor(gain->low), words::Factor(gain->high));
-    }
-  } else if (gain.has_value()) {
-    text.factor = words::Factor(gain->predicted);
-    text.beside =
-        fmt::format("predicted, {} to {}", words::Factor(gain->low), words::Factor(gain->high));
-  } else {
-    text.beside = recommendation.unpriced;
-  }
-  return text;
-}
-
-std::string MeasuredPhrase(const findings::Measurement& measured) {
-  const std::string runs = words::Counted(measured.runs, "run");
-  return fmt::format(
-      "{:.2f}x ({:.2f} to {:.2f}, {}{})", measured.factor, measured.low, measured.high, runs,
-      measured.first_run.has_value()
-          ? fmt::format("; {:.2f}x in the run that wrote the store", *measured.first_run)
-          : "");
-}
-
-std::string GainPhrase(const findings::Recommendation& recommendation) {
-  const auto& gain = recommendation.gain;
-  const auto& measured = recommendation.measured;
-  if (!gain.has_value() && !measured.has_value()) return recommendation.unpriced;
-  const auto predicted = [&] {
-    return fmt::format("{:.2f}x ({:.2f} to {:.2f})", gain->predicted, gain->low, gain->high);
-  };
-  if (!measured.has_value()) return predicted();
-  std::string text = "measured " + MeasuredPhrase(*measured);
-  if (!measured->disturbed.empty()) text += ", disturbed: " + measured->disturbed;
-  if (gain.has_value()) {
-    text += (measured->disturbed.empty() ? ", predicted " : "; predicted ") + predicted();
-  }
-  return text;
-}
-
-BudgetCounts CountChecks(const std::vector<CheckRow>& checks) {
-  BudgetCounts counts;
-  for (const CheckRow& check : checks) {
-    const bool error = check.level == CheckLevel::kError;
-    if (check.outcome == Outcome::kFail) ++(error ? counts.errors : counts.warnings);
-    if (check.outcome == Outcome::kInconclusive && error) ++counts.inconclusive;
-  }
-  return counts;
-}
-
-std::string BudgetPhrase(const std::vector<CheckRow>& checks) {
-  const auto passed = std::count_if(checks.begin(), checks.end(), [](const CheckRow& check) {
-    return check.outcome == Outcome::kPass;
-  });
-  const BudgetCounts counts = CountChecks(checks);
-  std::string text = fmt::format("{} of {} checks held", passed, checks.size());
-  if (counts.errors != 0) text += fmt::format(", {} failed", counts.errors);
-  if (counts.warnings != 0) text += fmt::format(", {} warned", counts.warnings);
-  if (counts.inconclusive != 0) text += fmt::format(", {} inconclusive", counts.inconclusive);
-  return text;
-}
-
-namespace {
-
 // "31 (72%), 28 (14%)": the slowest lines of an op.
 std::string LinesOf(const attribution::OpUse& op) {
   constexpr size_t kMostLines = 3;
@@ -568,12 +425,11 @@ Table OpTable(const Report& report) {
   for (const StageRow& stage : report.stages) {
     for (size_t i = 0; i < std::min(stage.ops.size(), kMostOps); ++i) {
       const attribution::OpUse& op = stage.ops[i];
-      // A profile that was joined does not show when a thread was on a core.
-      const bool cpu_known = op.cpu_ns > 0 || stage.cpu_s.value_or(0) > 0;
+      const std::optional<int64_t> cpu_ns = stage.CpuNsOf(op);
       table.rows.push_back({stage.name, op.name, words::PlaceInCode(op.file, op.line),
                             words::PercentOrDash(stage.ShareOf(op)), words::Grouped(op.count),
                             words::Duration(op.ns),
-                            cpu_known ? words::Duration(op.cpu_ns) : std::string(words::kUnknown)});
+                            cpu_ns ? words::Duration(*cpu_ns) : std::string(words::kUnknown)});
       if (lines) table.rows.back().push_back(LinesOf(op));
     }
   }
@@ -593,7 +449,7 @@ Document DocumentOf(const Report& report) {
         "Against the base: " + std::string(compare::WordFor(report.against_base->answer))}});
     AddComparison(*report.against_base, document);
   }
-  const bool emulated = report.device.kind == "emulated";
+  const bool emulated = report.device.emulated();
   const bool any = std::any_of(report.breakdown.begin(), report.breakdown.end(),
                                [](const auto& total) { return total.has_value(); });
   add("Where the step time goes",

@@ -157,15 +157,14 @@ Json StageTree(const StageRow& stage) {
       lines.push_back(
           {{"line", line.line}, {"share", Number(line.share)}, {"samples", line.samples}});
     }
-    ops.push_back(
-        {{"name", op.name},
-         {"file", TextOrNull(op.file)},
-         {"line", op.file.empty() ? Json(nullptr) : Json(op.line)},
-         {"count", op.count},
-         {"ns", op.ns},
-         {"cpu_ns", op.cpu_ns > 0 || stage.cpu_s.value_or(0) > 0 ? Json(op.cpu_ns) : Json(nullptr)},
-         {"fraction", OrNull(stage.ShareOf(op))},
-         {"lines", std::move(lines)}});
+    ops.push_back({{"name", op.name},
+                   {"file", TextOrNull(op.file)},
+                   {"line", op.file.empty() ? Json(nullptr) : Json(op.line)},
+                   {"count", op.count},
+                   {"ns", op.ns},
+                   {"cpu_ns", OrNull(stage.CpuNsOf(op))},
+                   {"fraction", OrNull(stage.ShareOf(op))},
+                   {"lines", std::move(lines)}});
   }
   Json queue;
   if (stage.queue.has_value()) {

@@ -53,7 +53,7 @@ void SayWhatIsTooFew(Report& report) {
 // What the report shows of an emulated device was set, not measured.
 std::vector<std::string> AssumedOf(const trace::RunInfo& info) {
   std::vector<std::string> assumed;
-  if (info.device.kind != "emulated") return assumed;
+  if (!info.device.emulated()) return assumed;
   assumed.emplace_back(
       "the device is emulated: compute, transfer, launch and the figures of devices and kernels "
       "are "
@@ -305,6 +305,10 @@ std::optional<double> StageRow::ShareOf(const attribution::OpUse& op) const {
   return attribution::ShareOfStage(op, sampled_ns);
 }
 
+std::optional<int64_t> StageRow::CpuNsOf(const attribution::OpUse& op) const {
+  return op.cpu_ns > 0 || cpu_s.value_or(0) > 0 ? std::optional(op.cpu_ns) : std::nullopt;
+}
+
 std::string_view WordFor(CheckLevel level) {
   return level == CheckLevel::kError ? "error" : "warn";
 }
@@ -370,6 +374,22 @@ Pictures PicturesOf(const model::Run& run, const attribution::Attribution& attri
   return pictures;
 }
 
+namespace {
+
+void AddStages(const model::Run& run, const attribution::Attribution& attribution, Report& report) {
+  for (const auto& use : attribution.stages) {
+    report.stages.push_back(StageOf(run, use));
+    if (use.sampled_ns > 0 && 100 * use.sampled_ns < 99 * use.busy_ns) {
+      report.trust.limits.push_back(
+          "stages[].ops: recorded for " +
+          words::Percent(static_cast<double>(use.sampled_ns) / static_cast<double>(use.busy_ns)) +
+          " of the time in " + report.stages.back().name);
+    }
+  }
+}
+
+}  // namespace
+
 Report MakeReport(const model::Run& run, const attribution::Attribution& attribution,
                   const findings::Verdict& verdict, std::vector<findings::Finding> findings) {
   Report report;
@@ -400,15 +420,7 @@ Report MakeReport(const model::Run& run, const attribution::Attribution& attribu
   }
   report.breakdown = attribution.breakdown;
   report.blame = BlameOf(run, attribution);
-  for (const auto& use : attribution.stages) {
-    report.stages.push_back(StageOf(run, use));
-    if (use.sampled_ns > 0 && 100 * use.sampled_ns < 99 * use.busy_ns) {
-      report.trust.limits.push_back(
-          "stages[].ops: recorded for " +
-          words::Percent(static_cast<double>(use.sampled_ns) / static_cast<double>(use.busy_ns)) +
-          " of the time in " + report.stages.back().name);
-    }
-  }
+  AddStages(run, attribution, report);
   if (attribution.devices.empty() && attribution.cpu.trainer_run_wait.has_value()) {
     report.trust.limits.push_back(
         "compute is host time, without a device track: for " +

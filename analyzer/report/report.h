@@ -70,6 +70,9 @@ struct StageRow {
   int64_t sampled_ns = 0;               // of the work whose ops were recorded
   // Nothing where no op was recorded.
   std::optional<double> ShareOf(const attribution::OpUse& op) const;
+  // Nothing where it is unknown: a profile that was joined does not show when a thread was on a
+  // core.
+  std::optional<int64_t> CpuNsOf(const attribution::OpUse& op) const;
 };
 
 // Of a job.

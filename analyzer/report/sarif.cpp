@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "analyzer/base/escape.h"
-#include "analyzer/report/describe.h"
+#include "analyzer/report/finding_cards.h"
 #include "analyzer/report/json.h"
 #include "analyzer/words/words.h"
 

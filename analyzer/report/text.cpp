@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analyzer/base/escape.h"
+#include "analyzer/base/lines.h"
 #include "analyzer/words/words.h"
 
 namespace stallscope::report {
@@ -31,10 +32,8 @@ std::string Lines(std::string_view text, size_t begin, size_t indent) {
 // Lines as they are, for copying: no control character, but any width.
 std::string Verbatim(std::string_view text, size_t begin) {
   std::string lines;
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = std::min(text.find('\n', at), text.size());
-    lines += std::string(begin, ' ') + Printable(text.substr(at, end - at)) + "\n";
-    at = end + 1;
+  for (const std::string_view line : SplitLines(text)) {
+    lines += std::string(begin, ' ') + Printable(line) + "\n";
   }
   return lines;
 }
@@ -270,13 +269,13 @@ size_t LeastWidth(const Rows& cells, size_t column, bool number) {
   return number ? least : std::min(least, column == 0 ? kNameRoom : kTextRoom);
 }
 
-struct Layout {
+struct TableLayout {
   std::vector<size_t> widths;  // of every column
   std::vector<size_t> shown;   // columns
   std::vector<size_t> left_out;
 };
 
-size_t TotalOf(const Layout& layout) {
+size_t TotalOf(const TableLayout& layout) {
   size_t total = kApart * layout.shown.size();
   for (const size_t column : layout.shown) total += layout.widths[column];
   return total;
@@ -284,7 +283,7 @@ size_t TotalOf(const Layout& layout) {
 
 // Omits columns until the others fit at their least width.
 void LeaveOut(const std::vector<size_t>& least, const std::vector<size_t>& right, size_t width,
-              Layout& layout) {
+              TableLayout& layout) {
   const auto needed = [&] {
     size_t total = kApart * layout.shown.size();
     for (const size_t column : layout.shown) total += least[column];
@@ -302,7 +301,7 @@ void LeaveOut(const std::vector<size_t>& least, const std::vector<size_t>& right
 
 // Takes any excess width from the widest text, from the first column last, and then from any
 // column.
-void Narrow(const std::vector<size_t>& least, size_t width, Layout& layout) {
+void Narrow(const std::vector<size_t>& least, size_t width, TableLayout& layout) {
   constexpr size_t kNarrowest = 4;
   for (size_t total = TotalOf(layout); total > width; --total) {
     size_t* widest = nullptr;
@@ -321,8 +320,8 @@ void Narrow(const std::vector<size_t>& least, size_t width, Layout& layout) {
   }
 }
 
-Layout LayoutOf(const Rows& cells, const std::vector<size_t>& right, size_t width) {
-  Layout layout;
+TableLayout LayoutOf(const Rows& cells, const std::vector<size_t>& right, size_t width) {
+  TableLayout layout;
   for (const auto& row : cells) {
     layout.widths.resize(std::max(layout.widths.size(), row.size()));
     for (size_t i = 0; i < row.size(); ++i) {
@@ -351,7 +350,7 @@ std::vector<std::string> CellLines(const std::string& cell, size_t width, bool f
 }
 
 std::string RowText(const std::vector<std::string>& row, bool header,
-                    const std::vector<size_t>& right, const Layout& layout) {
+                    const std::vector<size_t>& right, const TableLayout& layout) {
   Rows columns;
   size_t height = 1;
   for (const size_t i : layout.shown) {
@@ -383,7 +382,7 @@ std::string AlignedTable(const std::vector<std::vector<std::string>>& rows,
   for (auto& row : cells) {
     for (std::string& cell : row) cell = Printable(cell);
   }
-  const Layout layout = LayoutOf(cells, right, width);
+  const TableLayout layout = LayoutOf(cells, right, width);
   std::string text;
   for (size_t k = 0; k < cells.size(); ++k) text += RowText(cells[k], k == 0, right, layout);
   std::string names;

@@ -71,6 +71,16 @@ bool IsJob(const Spec& spec) {
   });
 }
 
+std::string FreshName(const Spec& spec, const std::string& base) {
+  const auto taken = [&](const std::string& name) {
+    return std::any_of(spec.stages.begin(), spec.stages.end(),
+                       [&](const StageSpec& stage) { return stage.name == name; });
+  };
+  std::string name = base;
+  for (int i = 2; taken(name); ++i) name = base + std::to_string(i);
+  return name;
+}
+
 // Steps: `computation_time` and `batch_size` of the MLPerf Storage benchmark's emulated
 // accelerators, in the file configs/dlio/workload/<preset>.yaml of github.com/mlcommons/storage.
 // They were measured for one batch and are taken to grow with it. What is not published with them

@@ -279,4 +279,7 @@ double EmulatedActivationBytes(const TrainerSpec& trainer);
 
 bool IsJob(const Spec& spec);
 
+// `base`, with a number if a stage has that name already.
+std::string FreshName(const Spec& spec, const std::string& base);
+
 }  // namespace stallscope

@@ -125,13 +125,10 @@ struct Sums {
   bool on_this_track = false;
 };
 
-// One entry a stage; those that are not asked for stay without layers.
-std::vector<Sums> SumsOf(const model::Run& run, const std::vector<bool>& asked,
-                         model::TimeRange range, size_t columns) {
+// By stage.
+std::vector<Sums> SumsOf(const model::Run& run, model::TimeRange range, size_t columns) {
   std::vector<Sums> sums(run.stages.size());
-  for (size_t i = 0; i < sums.size(); ++i) {
-    if (asked[i]) sums[i].layers.assign(kLayers, Columns(range, columns));
-  }
+  for (Sums& stage : sums) stage.layers.assign(kLayers, Columns(range, columns));
   for (const model::Track& track : run.tracks) {
     if (track.info.kind == trace::TrackKind::kDetail) continue;
     const StageId owner = track.info.stage;
@@ -142,7 +139,7 @@ std::vector<Sums> SumsOf(const model::Run& run, const std::vector<bool>& asked,
       const StageId of = span_class.stage.known() ? span_class.stage : owner;
       const size_t layer = LayerOf(span_class);
       innermost.Add(track.spans.start_ns[i], track.spans.EndNs(i), [&](int64_t start, int64_t end) {
-        if (!of.known() || !asked[of.value]) return;
+        if (!of.known()) return;
         sums[of.value].layers[layer].Add(start, end);
         sums[of.value].on_this_track = true;
       });
@@ -185,14 +182,8 @@ std::vector<float> BusyFractions(std::vector<Interval> intervals, model::TimeRan
   return sums.Fractions();
 }
 
-Lane StageLane(const model::Run& run, StageId stage, model::TimeRange range, size_t columns) {
-  std::vector<bool> asked(run.stages.size());
-  asked[stage.value] = true;
-  return LaneOf(run, stage.value, SumsOf(run, asked, range, columns)[stage.value]);
-}
-
 std::vector<Lane> StageLanes(const model::Run& run, model::TimeRange range, size_t columns) {
-  const auto sums = SumsOf(run, std::vector<bool>(run.stages.size(), true), range, columns);
+  const auto sums = SumsOf(run, range, columns);
   std::vector<Lane> lanes;
   for (size_t i = 0; i < sums.size(); ++i) lanes.push_back(LaneOf(run, i, sums[i]));
   return lanes;

@@ -33,13 +33,10 @@ struct Interval {
 std::vector<float> BusyFractions(std::vector<Interval> intervals, model::TimeRange range,
                                  size_t columns);
 
-// A stage's lane: how its workers' time in each column divides into work, waiting for input,
-// waiting for room, and other waits. Layers "work", "empty", "full", "wait". A span inside another
-// counts for itself: a read inside a map is "wait", not "work". A stage that runs in another's
-// threads is drawn as a part of their time. `stage` is one of the run's.
-Lane StageLane(const model::Run& run, StageId stage, model::TimeRange range, size_t columns);
-
-// All stages' lanes by id, for one walk over the spans.
+// The stages' lanes, by id: how the time of a stage's workers in each column divides into work,
+// waiting for input, waiting for room, and other waits. Layers "work", "empty", "full", "wait". A
+// span inside another counts for itself: a read inside a map is "wait", not "work". A stage that
+// runs in another's threads is drawn as a part of their time.
 std::vector<Lane> StageLanes(const model::Run& run, model::TimeRange range, size_t columns);
 
 }  // namespace stallscope::timeline

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyzer/base/ids.h"
@@ -35,6 +36,7 @@ struct DeviceInfo {
   std::string driver;
   uint64_t peak_memory_bytes = 0;  // peak allocation; of several devices, the fullest
   uint64_t peak_flops_per_s = 0;   // of one device in the run's precision; 0: unknown
+  bool emulated() const { return kind == "emulated"; }
   bool operator==(const DeviceInfo&) const = default;
 };
 
@@ -147,6 +149,9 @@ struct CodeLines {
   bool operator==(const CodeLines&) const = default;
 };
 
+// The kind of a stage that stands for a job's whole pipeline, whose parts only a profile shows.
+constexpr std::string_view kUnseenPipeline = "tf.data";
+
 struct StageInfo {
   StageId id;
   std::string name;
@@ -183,6 +188,7 @@ struct TrackInfo {
   uint64_t thread = 0;  // the operating system's number
   uint32_t device = 0;
   ProcessId process = {};
+  bool on_device() const { return kind == TrackKind::kStream || kind == TrackKind::kCopyEngine; }
   bool operator==(const TrackInfo&) const = default;
 };
 

@@ -142,6 +142,17 @@ struct SpanColumns {
   }
   int64_t EndNs(size_t i) const { return start_ns[i] + DurationNs(i); }
   void Reserve(size_t spans);
+  // `ns` is not negative. The optional columns stay as they are.
+  void Append(int64_t start, int64_t ns, uint16_t what, ItemId of) {
+    const bool is_long = ns >= int64_t{kLongDuration};
+    if (is_long) [[unlikely]] {
+      long_durations.emplace_back(size(), ns);
+    }
+    duration.push_back(is_long ? kLongDuration : static_cast<uint32_t>(ns));
+    start_ns.push_back(start);
+    span_class.push_back(what);
+    item.push_back(of.value);
+  }
   // Extends the optional columns that have been begun to the length of the others.
   void PadOptional();
 

@@ -52,7 +52,7 @@ class Prober {
   Prober(const Prober&) = delete;
   Prober& operator=(const Prober&) = delete;
 
-  // `trainer` is always slowed too, however little it works.
+  // The trainer's stage, which is always slowed too, however little it works. Before Start().
   void SetTrainer(StageId trainer) { trainer_.store(trainer.value); }
   Status Start();
   void OnStep(uint64_t steps);

@@ -31,6 +31,7 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kBytesPerShard = uint64_t{256} << 20;
 constexpr int64_t kFewestShards = 4;
+constexpr int64_t kMostShards = 99'999;
 constexpr int64_t kMostClasses = 100'000;
 // Items read before they are decoded in parallel.
 constexpr size_t kItemsPerThread = 4;
@@ -202,11 +203,8 @@ class Codec {
 
   static Status MakeRecord(const SourceItem& item, ByteView encoded, Buffer& into) {
     STALLSCOPE_ASSIGN_OR_RETURN(const ImageSize size, SizeOfEncoded(encoded));
-    Example example = {{"image/encoded", BytesList{std::string(AsText(encoded))}},
-                       {"image/class/label", Int64List{item.label}},
-                       {"image/height", Int64List{size.height}},
-                       {"image/width", Int64List{size.width}},
-                       {"image/format", BytesList{LooksLikePng(encoded) ? "PNG" : "JPEG"}}};
+    Example example = ImageExample(encoded, LooksLikePng(encoded) ? "PNG" : "JPEG", item.label,
+                                   size.height, size.width);
     if (!item.class_name.empty()) example["image/class/text"] = BytesList{item.class_name};
     if (!item.file_name.empty()) example["image/filename"] = BytesList{item.file_name};
     return SerializeExample(example, into);
@@ -329,7 +327,7 @@ class Conversion {
     if (options_.format == DataFormat::kImages) return 0;
     const auto by_size = static_cast<int64_t>(set_.bytes / kBytesPerShard);
     const int64_t wanted =
-        options_.shards > 0 ? options_.shards : std::clamp<int64_t>(by_size, kFewestShards, 99'999);
+        options_.shards.value_or(static_cast<int>(std::clamp(by_size, kFewestShards, kMostShards)));
     return static_cast<int>(std::min(wanted, survey_.images));
   }
 
@@ -507,8 +505,8 @@ Status CheckFolder(const ConvertOptions& options, const SourceSet& set) {
 }  // namespace
 
 Result<Manifest> Convert(const ConvertOptions& options, const OnConvertProgress& on_progress) {
-  if (options.shards < 0 || options.shards > 99'999) {
-    return Error{ErrorKind::kUsage, fmt::format("--shards {} is out of range", options.shards), "",
+  if (options.shards && (*options.shards < 1 || *options.shards > kMostShards)) {
+    return Error{ErrorKind::kUsage, fmt::format("--shards {} is out of range", *options.shards), "",
                  "use 1 to 99999"};
   }
   STALLSCOPE_ASSIGN_OR_RETURN(const SourceSet set, FindSourceSet(options.sources));

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,8 +25,8 @@ struct ConvertOptions {
   std::vector<std::string> sources;  // files, patterns, folders
   std::string folder;                // as in GenerateOptions
   DataFormat format = DataFormat::kTfRecord;
-  int shards = 0;   // 0: one per 256 MiB, but at least 4; unused for images
-  int threads = 0;  // 0: as many as there are cores
+  std::optional<int> shards;  // none: one per 256 MiB, but at least 4; unused for images
+  int threads = 0;            // 0: as many as there are cores
 };
 
 struct ConvertProgress {

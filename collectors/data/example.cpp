@@ -239,6 +239,15 @@ Result<Example> ParseExample(ByteView record) {
   return example;
 }
 
+Example ImageExample(ByteView encoded, std::string_view format, int64_t label, int64_t height,
+                     int64_t width) {
+  return {{"image/encoded", BytesList{std::string(AsText(encoded))}},
+          {"image/class/label", Int64List{label}},
+          {"image/height", Int64List{height}},
+          {"image/width", Int64List{width}},
+          {"image/format", BytesList{std::string(format)}}};
+}
+
 Status SerializeExample(const Example& example, Buffer& into) {
   proto::Example whole;
   auto& features = *whole.mutable_features()->mutable_feature();

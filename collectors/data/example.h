@@ -33,6 +33,10 @@ Result<Example> ParseExample(ByteView record);
 // equal bytes. A name that is not UTF-8 is an error.
 Status SerializeExample(const Example& example, Buffer& into);
 
+// An encoded image with its class, as the ImageNet recipe writes it; `format` is "JPEG" or "PNG".
+Example ImageExample(ByteView encoded, std::string_view format, int64_t label, int64_t height,
+                     int64_t width);
+
 // Common names of the features of an image and of its class, the most common first.
 inline constexpr std::array<std::string_view, 4> kImageFeatures = {"image/encoded", "image",
                                                                    "image_raw", "jpeg"};

@@ -74,12 +74,8 @@ class SampleRenderer {
     STALLSCOPE_RETURN_IF_ERROR(encoder_.Encode(picture_, encode, jpeg));
     if (keeps_jpeg) return {};
     if (options_.format == DataFormat::kTfRecord) {
-      const Example example = {{"image/encoded", BytesList{std::string(AsText(jpeg))}},
-                               {"image/class/label", Int64List{label}},
-                               {"image/height", Int64List{options_.height}},
-                               {"image/width", Int64List{options_.width}},
-                               {"image/format", BytesList{"JPEG"}}};
-      return SerializeExample(example, into.bytes);
+      return SerializeExample(ImageExample(jpeg, "JPEG", label, options_.height, options_.width),
+                              into.bytes);
     }
     const auto decoded = decoder_.Decode(jpeg, {}, into.pixels);
     if (!decoded.ok()) return decoded.error();

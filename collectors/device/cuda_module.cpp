@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <system_error>
 
+#include "analyzer/base/program.h"
 #include "collectors/device/shared_library.h"
 
 namespace stallscope::device {
@@ -24,10 +24,8 @@ const char* const kCudaModuleBuild = "stallscope " STALLSCOPE_VERSION ", interfa
 
 std::vector<std::string> CudaModulePlaces() {
   if (const char* named = std::getenv("STALLSCOPE_CUDA_MODULE"); named != nullptr) return {named};
-  std::error_code failed;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", failed);
-  if (failed) return {kFile};
-  const auto folder = program.parent_path();
+  const std::filesystem::path folder = ProgramFolder();
+  if (folder.empty()) return {kFile};
   return {folder / kFile, folder.parent_path() / "lib" / "stallscope" / kFile};
 }
 

@@ -26,8 +26,6 @@ constexpr size_t kMostTexts = 64;  // of a list in a line
 constexpr uint32_t kFewestBehind = 3;
 constexpr size_t kLongestSentence = 500;
 constexpr size_t kMostProfiles = 64;
-// Kind of the stage that represents a pipeline which only a profile shows.
-constexpr std::string_view kNativeLoader = "tf.data";
 constexpr size_t kMostProbes = 4096;
 
 // Makes room for number `id` of a process.
@@ -418,7 +416,7 @@ bool JobNames::TakeStage(JobProcess& process, const Line& line) {
   stage.name = name;
   stage.loader = loader;
   if (const std::string kind = line.Text("kind"); !kind.empty()) stage.kind = kind;
-  process.has_native_loader_ = process.has_native_loader_ || stage.kind == kNativeLoader;
+  process.has_native_loader_ = process.has_native_loader_ || stage.kind == trace::kUnseenPipeline;
   stage.workers = std::max(stage.workers, line.Number32("workers"));
   stage.ordered = stage.ordered || line.Flag("ordered");
   if (const QueueId queue = IdIn(process.ids_.queues, line.Number("queue")); queue.known()) {

@@ -169,14 +169,14 @@ int WaitForJob(Launcher& launcher, const recorder::Recorder& recorder, const Job
   }
 }
 
-struct Recorded {
+struct SealedJob {
   JobResult result;
   std::vector<ProfileFile> profiles;
 };
 
 // Records until the trace is sealed and closed.
-Result<Recorded> Record(const JobOptions& options, const JobSettings& settings,
-                        const Session& session, Launcher& launcher) {
+Result<SealedJob> Record(const JobOptions& options, const JobSettings& settings,
+                         const Session& session, Launcher& launcher) {
   recorder::Options recording;
   recording.publish = false;
   recording.join_session = false;
@@ -199,7 +199,7 @@ Result<Recorded> Record(const JobOptions& options, const JobSettings& settings,
   note(watch.Start(launcher.pid()));
   const int status = WaitForJob(launcher, *recorder, options);
 
-  Recorded recorded;
+  SealedJob recorded;
   JobResult& result = recorded.result;
   result.exit_code = ExitCodeOf(status);
   result.interrupted = WIFSIGNALED(status) && WTERMSIG(status) == SIGINT && launcher.interrupted();
@@ -223,7 +223,7 @@ Result<JobResult> RunJob(const JobOptions& options) {
   SessionOptions session_options = options.session;
   session_options.settings_json = settings.json;
   STALLSCOPE_ASSIGN_OR_RETURN(const Session session, Session::Make(session_options));
-  STALLSCOPE_ASSIGN_OR_RETURN(Recorded recorded, Record(options, settings, session, launcher));
+  STALLSCOPE_ASSIGN_OR_RETURN(SealedJob recorded, Record(options, settings, session, launcher));
   if (options.on_profiles && !recorded.profiles.empty()) options.on_profiles(recorded.profiles);
   return std::move(recorded.result);
 }

@@ -9,22 +9,10 @@
 #include <cerrno>
 #include <csignal>
 
+#include "analyzer/base/program.h"
+
 namespace stallscope::app {
 namespace {
-
-// The program's full path; empty where no folder of `path` has it.
-std::string Locate(const std::string& program, const std::string& path) {
-  size_t from = 0;
-  while (from <= path.size()) {
-    const size_t to = std::min(path.find(':', from), path.size());
-    if (to > from) {
-      std::string file = path.substr(from, to - from) + "/" + program;
-      if (access(file.c_str(), X_OK) == 0) return file;
-    }
-    from = to + 1;
-  }
-  return "";
-}
 
 std::vector<std::string> Zenity(const std::string& program, DialogKind kind,
                                 const std::string& suggested) {
@@ -48,8 +36,8 @@ std::vector<std::string> Kdialog(const std::string& program, DialogKind kind,
 
 std::vector<std::string> DialogCommand(DialogKind kind, const std::string& suggested,
                                        const std::string& path, const std::string& desktop) {
-  const std::string zenity = Locate("zenity", path);
-  const std::string kdialog = Locate("kdialog", path);
+  const std::string zenity = FindProgram("zenity", path);
+  const std::string kdialog = FindProgram("kdialog", path);
   const bool kde = desktop.find("KDE") != std::string::npos;
   if (!kdialog.empty() && (kde || zenity.empty())) return Kdialog(kdialog, kind, suggested);
   if (!zenity.empty()) return Zenity(zenity, kind, suggested);

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "analyzer/base/program.h"
+
 namespace stallscope::app {
 namespace {
 
@@ -24,22 +26,13 @@ std::vector<std::string> TracesIn(const fs::path& folder) {
 
 }  // namespace
 
-std::string ProgramFolder() {
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  return error ? "" : program.parent_path().string();
-}
-
 std::string CommandLineProgram() {
   const std::string program = ProgramFolder() + "/stallscope";
   return access(program.c_str(), X_OK) == 0 ? program : "";
 }
 
 std::vector<std::string> SampleTraces() {
-  const fs::path folder = ProgramFolder();
-  // PREFIX/bin beside PREFIX/share, and build/<preset>/bin in a checkout.
-  for (const fs::path& place : {folder / ".." / "share" / "stallscope" / "samples",
-                                folder / ".." / ".." / ".." / "sample_traces"}) {
+  for (const std::string& place : SampleFolders()) {
     std::error_code error;
     const fs::path whole = fs::canonical(place, error);
     if (error) continue;

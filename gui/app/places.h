@@ -6,8 +6,6 @@
 
 namespace stallscope::app {
 
-// The folder of this executable; empty if the kernel does not tell.
-std::string ProgramFolder();
 // `stallscope`, beside this program; empty if it is missing.
 std::string CommandLineProgram();
 // The sample traces: of the installed tree, else of the checkout that the program was built in.

@@ -263,22 +263,6 @@ std::string_view TitleOf(Menu menu) {
 
 std::span<const Command> AllCommands() { return kCommands; }
 
-const Command* FindCommand(std::string_view id) {
-  const auto* const found = std::find_if(kCommands.begin(), kCommands.end(),
-                                         [&](const Command& command) { return command.id == id; });
-  return found == kCommands.end() ? nullptr : found;
-}
-
-const Command* CommandFor(const Chord& chord, const session::State& state) {
-  if (chord.key == Key::kNone) return nullptr;
-  for (const Command& command : kCommands) {
-    if ((command.chord == chord || command.other_chord == chord) && command.enabled(state)) {
-      return &command;
-    }
-  }
-  return nullptr;
-}
-
 std::vector<const Command*> SearchCommands(std::string_view text, const session::State& state) {
   std::vector<std::pair<int, const Command*>> found;
   for (const Command& command : kCommands) {

@@ -65,10 +65,6 @@ struct Command {
 };
 
 std::span<const Command> AllCommands();
-// Null if there is none.
-const Command* FindCommand(std::string_view id);
-// The enabled command with this chord; null if there is none.
-const Command* CommandFor(const Chord& chord, const session::State& state);
 // Enabled commands whose name contains the letters of `text` in order, best first: letters that
 // start words, and that are close together. All enabled ones for an empty text.
 std::vector<const Command*> SearchCommands(std::string_view text, const session::State& state);

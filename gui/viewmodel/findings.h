@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "analyzer/findings/finding.h"
-#include "analyzer/report/describe.h"
+#include "analyzer/report/finding_cards.h"
 #include "gui/session/state.h"
 
 namespace stallscope::viewmodel {

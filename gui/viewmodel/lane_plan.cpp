@@ -271,10 +271,10 @@ class Planner {
 
   void AddDeviceTracks() {
     for (const model::Track& track : run_.tracks) {
-      const trace::TrackKind kind = track.info.kind;
-      if (kind != trace::TrackKind::kStream && kind != trace::TrackKind::kCopyEngine) continue;
+      if (!track.info.on_device()) continue;
       if (open_.index->tracks[track.info.id.value].empty()) continue;
-      Add({.kind = kind == trace::TrackKind::kStream ? LaneKind::kStream : LaneKind::kCopyEngine,
+      const bool stream = track.info.kind == trace::TrackKind::kStream;
+      Add({.kind = stream ? LaneKind::kStream : LaneKind::kCopyEngine,
            .key = fmt::format("track:{}", track.info.id.value),
            .name = track.info.name,
            .detail = fmt::format("device {}", track.info.device),

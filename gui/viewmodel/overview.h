@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/report/describe.h"
+#include "analyzer/report/finding_cards.h"
 #include "gui/session/state.h"
 #include "gui/viewmodel/paint.h"
 

@@ -74,7 +74,7 @@ std::string CounterText(const trace::CounterInfo& counter, double value) {
 }
 
 std::string AssumedOn(const trace::DeviceInfo& device) {
-  if (device.kind != "emulated") return {};
+  if (!device.emulated()) return {};
   return "Emulated device: its compute, copy, op and launch times are assumed (from the spec).";
 }
 

@@ -53,8 +53,9 @@ class Layout {
   PipelineModel Make() {
     depths_ = DepthsOf(run_.stages);
     box_of_.assign(run_.stages.size(), kNoBox);
+    // The trainer has its own box, after all others.
     for (const trace::StageInfo& stage : run_.stages) {
-      if (!IsTrainer(stage)) AddStage(stage);
+      if (!model::IsTrainer(stage)) AddStage(stage);
     }
     AddTrainer();
     Place();
@@ -71,9 +72,6 @@ class Layout {
                      [&](const report::StageRow& stage) { return stage.name == name; });
     return row == report_.stages.end() ? nullptr : &*row;
   }
-
-  // It has its own box, after all others.
-  static bool IsTrainer(const trace::StageInfo& stage) { return stage.kind == "trainer"; }
 
   void AddStage(const trace::StageInfo& stage) {
     StageBox box;
@@ -147,7 +145,7 @@ class Layout {
     if (box.bottleneck) box.marked = "bottleneck: " + std::string(findings::WordFor(bound));
     box.tooltip = {"trainer"};
     for (const trace::StageInfo& stage : run_.stages) {
-      if (!IsTrainer(stage)) continue;
+      if (!model::IsTrainer(stage)) continue;
       box_of_[stage.id.value] = model_.boxes.size();
       box.selected = box.selected || state_.view.selected.stage == stage.id;
     }
@@ -160,7 +158,7 @@ class Layout {
   void Place() {
     size_t deepest = 0;
     for (const trace::StageInfo& stage : run_.stages) {
-      if (!IsTrainer(stage)) deepest = std::max(deepest, depths_[stage.id.value]);
+      if (!model::IsTrainer(stage)) deepest = std::max(deepest, depths_[stage.id.value]);
     }
     const size_t of_trainer = model_.boxes.size() > 1 ? deepest + 1 : 0;
     const auto fits =
@@ -168,7 +166,7 @@ class Layout {
     std::map<size_t, size_t> beside;  // boxes at a depth so far
     size_t tallest = 1;
     for (const trace::StageInfo& stage : run_.stages) {
-      if (!IsTrainer(stage)) tallest = std::max(tallest, ++beside[depths_[stage.id.value]]);
+      if (!model::IsTrainer(stage)) tallest = std::max(tallest, ++beside[depths_[stage.id.value]]);
     }
     beside.clear();
     const bool ops = std::any_of(report_.stages.begin(), report_.stages.end(),
@@ -271,13 +269,13 @@ class Layout {
     for (const trace::StageInfo& stage : run_.stages) {
       for (const StageId input : stage.inputs) {
         if (!input.known() || input.value >= run_.stages.size()) continue;
-        if (IsTrainer(run_.stages[input.value])) continue;
+        if (model::IsTrainer(run_.stages[input.value])) continue;
         feeds[input.value] = true;
         AddPipe(box_of_[input.value], box_of_[stage.id.value]);
       }
     }
     for (const trace::StageInfo& stage : run_.stages) {
-      if (!feeds[stage.id.value] && !IsTrainer(stage))
+      if (!feeds[stage.id.value] && !model::IsTrainer(stage))
         AddPipe(box_of_[stage.id.value], model_.boxes.size() - 1);
     }
     float most = 0;

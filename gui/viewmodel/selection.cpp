@@ -13,7 +13,7 @@
 
 namespace stallscope::viewmodel {
 
-CodePlace PlaceOf(const std::string& file, uint32_t line) {
+PlaceText PlaceOf(const std::string& file, uint32_t line) {
   return {words::WholePlace(file, line), words::PlaceInCode(file, line)};
 }
 
@@ -78,8 +78,8 @@ std::string DescribeSpan(const session::OpenRun& run, const session::IntervalRef
   return text;
 }
 
-CodePlace PlaceOfOp(const trace::OpInfo* op) {
-  return op == nullptr ? CodePlace() : PlaceOf(op->file, op->line);
+PlaceText PlaceOfOp(const trace::OpInfo* op) {
+  return op == nullptr ? PlaceText() : PlaceOf(op->file, op->line);
 }
 
 template <class Key>
@@ -153,7 +153,7 @@ std::string ProcessOf(const model::Run& run, TrackId track) {
   return fmt::format("{} (pid {})", process.name, process.pid);
 }
 
-CodePlace PlaceOf(const model::Run& run, const session::IntervalRef& span) {
+PlaceText PlaceOf(const model::Run& run, const session::IntervalRef& span) {
   if (span.kind != session::IntervalKind::kSpan || !span.track.known()) return {};
   return PlaceOfOp(run.OpOf(run.ClassOf(run.tracks[span.track.value], span.index).name));
 }

@@ -6,7 +6,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "analyzer/report/describe.h"
+#include "analyzer/report/finding_cards.h"
 #include "analyzer/spec/knobs.h"
 #include "analyzer/words/words.h"
 #include "gui/viewmodel/axis.h"

@@ -416,7 +416,7 @@ void AddInterval(const session::OpenRun& open, const session::IntervalRef& ref,
   if (!ref.track.known()) return;
   const std::string process = ProcessOf(*open.run, ref.track);
   if (!process.empty()) lines.back() += " of " + process;
-  const CodePlace place = PlaceOf(*open.run, ref);
+  const PlaceText place = PlaceOf(*open.run, ref);
   if (!place.brief.empty()) lines.push_back(place.brief);
 }
 

@@ -1,8 +1,8 @@
 // What the rules found, the evidence, what to change, and what it gains.
 #include <algorithm>
-#include <cmath>
 #include <string>
 
+#include "analyzer/base/lines.h"
 #include "gui/views/look.h"
 #include "gui/views/panels.h"
 #include "gui/views/text.h"
@@ -140,9 +140,8 @@ void DrawDiff(const FindingCard& card, float width) {
   ImDrawList& list = *ImGui::GetWindowDrawList();
   list.AddRectFilled(at, {at.x + width, at.y + high}, look.colors.window, look.Px(4));
   float y = at.y + pad;
-  for (size_t begin = 0; begin < card.diff.size(); y += line) {
-    const size_t end = std::min(card.diff.find('\n', begin), card.diff.size());
-    const std::string text = card.diff.substr(begin, end - begin);
+  for (const std::string_view shown : SplitLines(card.diff)) {
+    const std::string text(shown);
     const bool head = text.starts_with("---") || text.starts_with("+++") || text.starts_with("@@");
     const ImU32 color = head                    ? look.colors.muted
                         : text.starts_with('+') ? look.colors.good
@@ -150,7 +149,7 @@ void DrawDiff(const FindingCard& card, float width) {
                                                 : look.colors.text;
     Put(list, *ImGui::GetFont(), {at.x + pad, y}, color,
         Cut(*ImGui::GetFont(), text, width - 2 * pad));
-    begin = end + 1;
+    y += line;
   }
   ImGui::Dummy({width, high});
 }

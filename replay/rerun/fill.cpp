@@ -25,19 +25,10 @@ size_t LastOnDisk(const Spec& spec) {
   return last;  // after it
 }
 
-std::string FreeName(const Spec& spec, std::string name) {
-  const auto taken = [&] {
-    return std::any_of(spec.stages.begin(), spec.stages.end(),
-                       [&](const StageSpec& stage) { return stage.name == name; });
-  };
-  while (taken()) name += "_";
-  return name;
-}
-
 // Drops elements right after reading them: one in `shards` remains.
 void Shard(int64_t shards, Spec& spec) {
   if (shards < 2) return;
-  spec.stages.insert(spec.stages.begin() + 1, {FreeName(spec, "part"), ShardSpec{shards, 0}});
+  spec.stages.insert(spec.stages.begin() + 1, {FreshName(spec, "part"), ShardSpec{shards, 0}});
 }
 
 }  // namespace
@@ -114,7 +105,7 @@ Result<Spec> WithPartOfTheData(const Spec& spec, int64_t elements, double per_fi
   }
   if (!repeats) {
     part.stages.insert(part.stages.begin() + static_cast<std::ptrdiff_t>(last),
-                       {FreeName(part, "again"), RepeatSpec{3}});
+                       {FreshName(part, "again"), RepeatSpec{3}});
   }
   const double passes = 3 * variants * left / static_cast<double>(batch);
   part.trainer.steps = std::max<int64_t>(static_cast<int64_t>(std::ceil(passes)), 1);

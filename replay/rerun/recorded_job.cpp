@@ -35,11 +35,12 @@ size_t EnoughSteps(const std::vector<trace::Step>& steps) {
   while (enough < steps.size() && steps[enough - 1].received_ns - begin_ns < kLongEnoughNs) {
     ++enough;
   }
-  if (model::PassOf(steps.front().batch) == model::PassOf(steps.back().batch)) return enough;
+  if (model::PassOfBatch(steps.front().batch) == model::PassOfBatch(steps.back().batch))
+    return enough;
   // Workers start with each epoch: where that is often, as often as in the whole run.
   size_t whole = enough;
   while (whole < steps.size() &&
-         model::PassOf(steps[whole].batch) == model::PassOf(steps[enough - 1].batch))
+         model::PassOfBatch(steps[whole].batch) == model::PassOfBatch(steps[enough - 1].batch))
     ++whole;
   return whole <= 2 * enough ? whole : enough;
 }

@@ -111,10 +111,6 @@ class NetworkBuilder {
     return 0;
   }
 
-  double SpeedOf(std::string_view name) const {
-    const auto found = workload_.speed_up.find(name);
-    return found == workload_.speed_up.end() ? 1 : found->second;
-  }
   double Calibrated() const {
     return workload_.calibration.has_value() ? workload_.calibration->input_scale : 1;
   }
@@ -125,7 +121,7 @@ class NetworkBuilder {
     Hop hop;
     hop.kind = kind;
     hop.stage = IndexOf(name);
-    hop.scale = hop.io_scale = Calibrated() / SpeedOf(name);
+    hop.scale = hop.io_scale = Calibrated();
     if (costs == nullptr) return hop;
     hop.costs = &costs->items;
     hop.after_idle = costs->idle.factor;
@@ -244,13 +240,13 @@ class NetworkBuilder {
     const std::string& name = node.stage.name;
     Hop hop = Base(node, Hop::Kind::kWork);
     const auto& before = std::get<SourceSpec>(recorded_.spec.stages.front().kind);
-    hop.more_cpu_ns = (source.busy_us - before.busy_us) * 1e3 / SpeedOf(name);
-    hop.more_blocked_ns = (source.sleep_us - before.sleep_us) * 1e3 / SpeedOf(name);
+    hop.more_cpu_ns = (source.busy_us - before.busy_us) * 1e3;
+    hop.more_blocked_ns = (source.sleep_us - before.sleep_us) * 1e3;
     if (source.throttle_bytes_per_s > 0) {
       network_.disk_ns_per_byte = 1e9 / static_cast<double>(source.throttle_bytes_per_s);
       const StageCosts* costs = CostsOf(name);
       const double bytes = costs != nullptr ? costs->bytes + kRecordFraming : 0;
-      hop.io_bytes = static_cast<uint64_t>(std::llround(bytes / SpeedOf(name)));
+      hop.io_bytes = static_cast<uint64_t>(std::llround(bytes));
     } else if (before.throttle_bytes_per_s > 0) {
       hop.io_scale = 0;
     }
@@ -312,8 +308,8 @@ class NetworkBuilder {
     };
     const auto known = KnownDifference(ops_in(recorded_.spec), ops_in(workload_.spec));
     if (!known.has_value()) return;
-    hop.more_cpu_ns = static_cast<double>(known->cpu_ns) * ItemElements() / SpeedOf(name);
-    hop.more_blocked_ns = static_cast<double>(known->blocked_ns) * ItemElements() / SpeedOf(name);
+    hop.more_cpu_ns = static_cast<double>(known->cpu_ns) * ItemElements();
+    hop.more_blocked_ns = static_cast<double>(known->blocked_ns) * ItemElements();
   }
 
   void AddMap(const plan::Node& node) {

@@ -76,13 +76,6 @@ StepPlan StepPlanOf(const Workload& workload) {
     PlanRecorded(workload, plan);
   }
   if (workload.calibration.has_value()) plan.extra_ns = workload.calibration->step_extra_ns;
-  const auto faster = workload.speed_up.find("trainer");
-  if (faster == workload.speed_up.end()) return plan;
-  for (double* ns : {&plan.convert_ns, &plan.copy_ns, &plan.issue_cpu_ns, &plan.issue_wait_ns,
-                     &plan.last_kernel_ns, &plan.compute_scale, &plan.compute_ns, &plan.extra_ns,
-                     &plan.turn_ns}) {
-    *ns /= faster->second;
-  }
   return plan;
 }
 

@@ -112,13 +112,6 @@ class Collector {
   std::vector<TunedKnob> knobs_;
 };
 
-std::string FreeName(const Spec& spec) {
-  std::string name = "prefetch";
-  const auto taken = [&](const StageSpec& stage) { return stage.name == name; };
-  while (std::any_of(spec.stages.begin(), spec.stages.end(), taken)) name += "_";
-  return name;
-}
-
 std::optional<Patch> InsertedPrefetch(const Spec& spec) {
   if (IsJob(spec)) return std::nullopt;
   const StageSpec& last = spec.stages.back();
@@ -127,7 +120,8 @@ std::optional<Patch> InsertedPrefetch(const Spec& spec) {
     return map != nullptr && map->on == MapOn::kDevice;
   });
   if (on_device || std::holds_alternative<PrefetchSpec>(last.kind)) return std::nullopt;
-  return Patch{{InsertChange{{FreeName(spec), PrefetchSpec{{2, false}}}, Place::After(last.name)}}};
+  return Patch{{InsertChange{{FreshName(spec, "prefetch"), PrefetchSpec{{2, false}}},
+                             Place::After(last.name)}}};
 }
 
 std::optional<double> NumberIn(const std::string& text) {

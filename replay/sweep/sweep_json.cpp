@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "analyzer/base/escape.h"
+#include "analyzer/base/lines.h"
 #include "analyzer/spec/patch.h"
 #include "analyzer/spec/spec_json.h"
 #include "replay/sweep/plan.h"
@@ -203,10 +204,7 @@ Result<SweepText> ReadCutOff(std::string_view text, const std::string& name) {
   Json head = Json::parse(std::string(text.substr(0, begin)) + "\"points\": []}", nullptr, false);
   if (head.is_discarded() || TextAt(head, "schema") != kSchema) return lost;
   SweepText read{HeadFrom(head), false};
-  for (size_t at = begin + kPointsBegin.size(); at < text.size();) {
-    const size_t end = std::min(text.find('\n', at), text.size());
-    std::string_view line = text.substr(at, end - at);
-    at = end + 1;
+  for (std::string_view line : SplitLines(text.substr(begin + kPointsBegin.size()))) {
     while (!line.empty() && (line.back() == ',' || line.back() == '\r')) line.remove_suffix(1);
     const Json point = Json::parse(line, nullptr, false);
     if (point.is_discarded() || !point.is_object()) break;

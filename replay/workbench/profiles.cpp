@@ -8,12 +8,12 @@
 
 namespace stallscope::workbench {
 
-Status JoinProfiles(const std::string& trace, const std::vector<ProfileFile>& profiles) {
+Status JoinProfiles(const std::string& trace, const std::vector<FrameworkProfile>& profiles) {
   STALLSCOPE_ASSIGN_OR_RETURN(model::Run run, model::LoadTrace(trace));
   const auto warn = [&](const std::string& text) {
     run.quality.warnings.push_back(run.path + ": " + text);
   };
-  for (const ProfileFile& file : profiles) {
+  for (const FrameworkProfile& file : profiles) {
     auto profile = importers::OpenRun(file.path);
     if (!profile.ok()) {
       warn("the framework profiler's file could not be read: " + profile.error().what);

@@ -10,13 +10,13 @@
 namespace stallscope::workbench {
 
 // A profile of a window of the job's steps, in any format that can be opened.
-struct ProfileFile {
+struct FrameworkProfile {
   std::string path;
   model::ProfileWindow window;
 };
 
 // Replaces the trace whole or not at all. A profile that cannot be read or does not match is left
 // out, with a warning in the trace.
-Status JoinProfiles(const std::string& trace, const std::vector<ProfileFile>& profiles);
+Status JoinProfiles(const std::string& trace, const std::vector<FrameworkProfile>& profiles);
 
 }  // namespace stallscope::workbench

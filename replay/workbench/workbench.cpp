@@ -60,9 +60,9 @@ std::optional<Examined> ExamineRange(std::shared_ptr<const model::Run> run, int6
   return With(std::move(run), std::move(groundwork), control);
 }
 
-Result<Opened> Open(const std::vector<std::string>& paths, const ReadWatch& watch, Part part) {
+Result<Opened> Open(const std::vector<std::string>& paths, const ReadWatch& watch, RunPart part) {
   STALLSCOPE_ASSIGN_OR_RETURN(auto run, Read(paths, watch));
-  if (part == Part::kSteady) return Examine(std::move(run), {})->opened;
+  if (part == RunPart::kSteady) return Examine(std::move(run), {})->opened;
   auto groundwork = attribution::LayGroundworkOfFirstEpoch(*run, Control{}.threads);
   return With(std::move(run), std::move(groundwork), {})->opened;
 }
@@ -81,7 +81,7 @@ compare::RunSummary Summarize(const Opened& opened) {
 }
 
 Result<std::vector<compare::RunSummary>> Summarize(const std::vector<std::string>& paths,
-                                                   const ReadWatch& watch, Part part) {
+                                                   const ReadWatch& watch, RunPart part) {
   std::vector<compare::RunSummary> summaries;
   for (const std::string& path : paths) {
     STALLSCOPE_ASSIGN_OR_RETURN(const Opened opened, Open({path}, watch, part));

@@ -56,13 +56,17 @@ std::optional<Examined> Examine(std::shared_ptr<const model::Run> run, const Con
 // Of the steps that begin in the range.
 std::optional<Examined> ExamineRange(std::shared_ptr<const model::Run> run, int64_t start_ns,
                                      int64_t end_ns, const Control& control);
-enum class Part : uint8_t {
+enum class RunPart : uint8_t {
   kSteady,      // all but warm-up and cold start
   kFirstEpoch,  // warm or cold; without a second one, the cold start, or else the whole run
 };
+// Of what `--first-epoch` asks for.
+constexpr RunPart PartOf(bool first_epoch) {
+  return first_epoch ? RunPart::kFirstEpoch : RunPart::kSteady;
+}
 // Reads and examines.
 Result<Opened> Open(const std::vector<std::string>& paths, const ReadWatch& watch = {},
-                    Part part = Part::kSteady);
+                    RunPart part = RunPart::kSteady);
 
 struct AnalyzeOptions {
   bool price = true;     // predict what each recommendation gains, and drop those that gain nothing
@@ -74,6 +78,6 @@ compare::RunSummary Summarize(const Opened& opened);
 // One run per file. Each is freed before the next is read.
 Result<std::vector<compare::RunSummary>> Summarize(const std::vector<std::string>& paths,
                                                    const ReadWatch& watch = {},
-                                                   Part part = Part::kSteady);
+                                                   RunPart part = RunPart::kSteady);
 
 }  // namespace stallscope::workbench

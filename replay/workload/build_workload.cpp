@@ -171,7 +171,7 @@ void TakeStages(const model::Run& run, const attribution::Attribution& attributi
       recorded.made_up_spec ? BehindTheBatch(recorded.spec) : std::set<std::string>();
   for (size_t i = 0; i < run.stages.size(); ++i) {
     const trace::StageInfo& info = run.stages[i];
-    if (info.kind == "trainer") continue;
+    if (model::IsTrainer(info)) continue;
     const attribution::StageUse& use = attribution.stages[i];
     StageCosts costs;
     costs.items = std::move(spans.items[i]);

@@ -43,12 +43,12 @@ std::vector<size_t> ChainOf(const model::Run& run) {
   std::vector<bool> asked(run.stages.size());
   for (const trace::StageInfo& stage : run.stages) {
     for (const StageId input : stage.inputs) {
-      if (input.known() && stage.kind != "trainer") asked[input.value] = true;
+      if (input.known() && !model::IsTrainer(stage)) asked[input.value] = true;
     }
   }
   std::vector<size_t> chain;
   for (size_t i = run.stages.size(); i-- > 0;) {
-    if (asked[i] || run.stages[i].kind == "trainer") continue;
+    if (asked[i] || model::IsTrainer(run.stages[i])) continue;
     for (size_t at = i; chain.size() <= run.stages.size();) {
       chain.push_back(at);
       const auto& inputs = run.stages[at].inputs;

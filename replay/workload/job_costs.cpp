@@ -169,7 +169,7 @@ void JobReader::FindStages() {
   for (size_t i = 0; i < run_.stages.size(); ++i) {
     const trace::StageInfo& stage = run_.stages[i];
     shares_[i] = SharesOf(attribution_.stages[i]);
-    if (stage.kind == "trainer") {
+    if (model::IsTrainer(stage)) {
       roles_[i] = Role::kTrain;
       trainer_ = shares_[i];
     }
@@ -285,7 +285,7 @@ void JobReader::TakeFirsts() {
   std::set<std::pair<uint64_t, uint32_t>> begun;
   for (auto& [item, row] : rows_) {
     if (!Whole(row) || !row.sent || !row.received) continue;
-    const bool first = begun.emplace(model::PassOf(ItemId{item}), row.cost.worker).second;
+    const bool first = begun.emplace(model::PassOfBatch(ItemId{item}), row.cost.worker).second;
     if (first) firsts.push_back(&row);
     if (!first) later.push_back(&row);
   }
@@ -347,7 +347,7 @@ void JobReader::TakeAllBatches() {
     if (!Whole(row)) continue;
     if (costs_.batches.size() < kMostBatches) costs_.batches.push_back(row.cost);
     costs_.sends = costs_.sends || (row.sent && row.received);
-    ++passes[model::PassOf(ItemId{item})];
+    ++passes[model::PassOfBatch(ItemId{item})];
   }
   uint64_t longest = 0;
   for (const auto& [pass, batches] : passes) longest = std::max(longest, batches);
@@ -431,8 +431,8 @@ void JobReader::TakeSteps() {
         cpu == step_cpu_ns_.end() ? -1 : std::min(static_cast<double>(cpu->second), own);
     costs_.steps.push_back(CostOf(own, taken, 0, trainer_));
     // The pause after the last step of a pass is of a different kind.
-    const bool goes_on =
-        i + 1 < steps.size() && model::PassOf(step.batch) == model::PassOf(steps[i + 1].batch);
+    const bool goes_on = i + 1 < steps.size() &&
+                         model::PassOfBatch(step.batch) == model::PassOfBatch(steps[i + 1].batch);
     costs_.pauses.push_back(goes_on ? PauseBehind(i) : Pause());
     paused = paused || costs_.pauses.back().evaluates_ns + costs_.pauses.back().other_ns > 0;
     int64_t seen = 0;
@@ -459,7 +459,7 @@ void JobReader::TakePasses() {
   for (size_t i = 0; i < steps.size(); ++i) {
     ++batches;
     if (i + 1 == steps.size() ||
-        model::PassOf(steps[i].batch) == model::PassOf(steps[i + 1].batch)) {
+        model::PassOfBatch(steps[i].batch) == model::PassOfBatch(steps[i + 1].batch)) {
       continue;
     }
     costs_.passes.push_back(std::exchange(batches, 0));
@@ -476,7 +476,7 @@ void JobReader::TakePasses() {
   // The last one before it ended, by worker: each ends with a fetch that collates nothing.
   std::map<uint64_t, std::map<uint32_t, uint64_t>> shares;
   for (const auto& [item, row] : rows_) {
-    if (Whole(row)) ++shares[model::PassOf(ItemId{item})][row.cost.worker];
+    if (Whole(row)) ++shares[model::PassOfBatch(ItemId{item})][row.cost.worker];
   }
   for (const auto& [worker, count] : shares.begin()->second) {
     costs_.shards.resize(std::max<size_t>(costs_.shards.size(), worker + 1));

@@ -74,7 +74,7 @@ HostTime HostTimeOf(const model::Run& run, const attribution::Window& window) {
   HostTime time;
   for (const model::Track& track : run.tracks) {
     const StageId stage = track.info.stage;
-    if (!stage.known() || run.stages[stage.value].kind != "trainer") continue;
+    if (!model::IsTrainer(run, stage)) continue;
     for (size_t i = 0; i < track.spans.size(); ++i) {
       const trace::SpanClass& what = run.ClassOf(track, i);
       if (what.kind != trace::SpanKind::kWork || what.stage != stage) continue;

@@ -130,8 +130,6 @@ struct Workload {
   Spec spec;
   std::shared_ptr<const Recorded> recorded;
   std::optional<Calibration> calibration;
-  // By stage: how much faster than recorded. "trainer" is the step without its input.
-  std::map<std::string, double, std::less<>> speed_up;
   // Of the logarithm of the throughput, half of a 90% interval: what the change to this spec makes
   // uncertain, beyond what the simulation knows.
   double doubt = 0;

@@ -22,13 +22,13 @@ bool LeavesRoom(const Case& c) {
   if (!c.spec.has_value() || c.verdict.bound != Bound::kCompute) return false;
   const Precision precision = c.spec->trainer.precision;
   if (precision != Precision::kFp16 && precision != Precision::kBf16) return false;
-  const std::optional<DeviceMemory> memory = DeviceMemoryOf(c);
+  const std::optional<DeviceRoom> memory = DeviceRoomOf(c);
   return memory.has_value() && 2 * memory->peak <= kMemoryRisk * memory->limit;
 }
 
 // Doubles the batch while the fixed cost is a large part of a step and the device has room.
 int64_t FactorFor(const Case& c, double share) {
-  const std::optional<DeviceMemory> memory = DeviceMemoryOf(c);
+  const std::optional<DeviceRoom> memory = DeviceRoomOf(c);
   const auto fits = [&](double factor) {
     return !memory.has_value() || factor * memory->peak <= kMemoryRisk * memory->limit;
   };
@@ -82,14 +82,14 @@ void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
       known ? fmt::format("spread over {}", Counted(static_cast<uint64_t>(now), "sample"))
             : "whatever the batch size");
   if (has_room) {
-    const DeviceMemory memory = *DeviceMemoryOf(c);
+    const DeviceRoom memory = *DeviceRoomOf(c);
     text = fmt::format("{} leaves more than half of the device's memory free: {} of {} is in use",
                        ToWord(c.spec->trainer.precision), Bytes(memory.peak), Bytes(memory.limit));
   }
   Draft draft = About(c, batch, share, std::move(text));
   Show(draft, Evidence::Kind::kStep, WhatIsFixed(c, computed));
   draft.args.value = known ? std::to_string(factor * now) : "2 * batch_size";
-  const double peak = DeviceMemoryOf(c).value_or(DeviceMemory{}).peak;
+  const double peak = DeviceRoomOf(c).value_or(DeviceRoom{}).peak;
   std::string advice =
       fmt::format("{}use batches {}, and scale the learning rate accordingly",
                   BeforeMoreDeviceMemory(c, peak * static_cast<double>(factor - 1)),

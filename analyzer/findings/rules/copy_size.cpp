@@ -22,9 +22,9 @@ bool TooManyStreams(const Case& c, std::vector<Draft>& drafts) {
   Show(draft, Evidence::Kind::kCopy,
        fmt::format("{} to the device, {} each", Counted(copies.count, "copy", "copies"),
                    Bytes(static_cast<double>(copies.bytes) / static_cast<double>(copies.count))));
-  const double estimated = ComputesReally(c) ? 0.5 : 1;
+  const double believed = ComputesReally(c) ? kEstimatedLatency : 1;
   Recommend(draft, "copy a batch in one piece", Setting("transfer.streams", 1),
-            WithExposedTimes(Category::kTransfer, {1 - estimated * saved, 1 - saved, 1 - saved}));
+            WithExposedTimes(Category::kTransfer, {1 - believed * saved, 1 - saved, 1 - saved}));
   drafts.push_back(std::move(draft));
   return true;
 }

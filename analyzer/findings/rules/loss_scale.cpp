@@ -47,7 +47,7 @@ void TooLarge(const Case& c, size_t skipped, std::vector<Draft>& drafts) {
 void TooSmall(const Case& c, std::vector<Draft>& drafts) {
   if (!c.spec.has_value() || c.spec->trainer.precision != Precision::kFp16) return;
   // An emulated device has no gradients.
-  if (c.run.info.device.kind == "emulated") return;
+  if (c.run.info.device.emulated()) return;
   const LossScaleSpec& scale = c.spec->trainer.loss_scale;
   const size_t steps = c.run.rows.steps.size();
   if (steps < kManySteps) return;

@@ -136,7 +136,7 @@ void RecommendLess(const Case& c, Draft& draft) {
 }
 
 void OfDevice(const Case& c, std::vector<Draft>& drafts) {
-  const std::optional<DeviceMemory> memory = DeviceMemoryOf(c);
+  const std::optional<DeviceRoom> memory = DeviceRoomOf(c);
   if (!memory.has_value() || memory->peak < kMemoryRisk * memory->limit) return;
   const double used = memory->peak / memory->limit;
   Draft draft = About(c, StageId::None(), 0,

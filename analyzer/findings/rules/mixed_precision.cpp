@@ -59,7 +59,7 @@ void ByKernels(const Case& c, std::vector<Draft>& drafts) {
 
 // The larger batch for which smaller activations make room.
 std::string RoomLeft(const Case& c) {
-  const std::optional<DeviceMemory> memory = DeviceMemoryOf(c);
+  const std::optional<DeviceRoom> memory = DeviceRoomOf(c);
   const size_t batch = FirstOf<BatchSpec>(*c.spec);
   if (!memory.has_value() || batch >= c.spec->stages.size()) return "";
   // Half of what is in use now, for twice the batch.

@@ -23,8 +23,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
     if (blamed < kModerateShare || of_stage < kSlowOpShare) continue;
     const std::string name = OpWithPlace(op);
     // An imported profile does not show when a thread was on a core.
-    const bool known = use->cpu_ns + use->blocked_ns + use->contention_ns > 0;
-    const double waited = known ? WaitedFor(op, *use) : 0;
+    const double waited = KnowsCpu(*use) ? WaitedFor(op, *use) : 0;
     Draft draft =
         About(c, stage.id, blamed * of_stage,
               fmt::format("{} of the time in {} goes to {}", Percent(of_stage), stage.name, name));

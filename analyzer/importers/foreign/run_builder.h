@@ -93,17 +93,7 @@ class RunBuilder {
       Repair(start_ns, end_ns);
     }
     allowance_.Charge(kSpanBytes);
-    trace::SpanColumns& spans = run_.tracks[track.value].spans;
-    const auto duration = static_cast<uint64_t>(end_ns - start_ns);
-    if (duration >= trace::SpanColumns::kLongDuration) [[unlikely]] {
-      spans.long_durations.emplace_back(spans.size(), end_ns - start_ns);
-      spans.duration.push_back(trace::SpanColumns::kLongDuration);
-    } else {
-      spans.duration.push_back(static_cast<uint32_t>(duration));
-    }
-    spans.start_ns.push_back(start_ns);
-    spans.span_class.push_back(span_class);
-    spans.item.push_back(item.value);
+    run_.tracks[track.value].spans.Append(start_ns, end_ns - start_ns, span_class, item);
   }
   // The trainer's thread waited for a batch of `stage`. `itself`: it did the stage's work
   // meanwhile, which explains the wait.

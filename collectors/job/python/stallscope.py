@@ -21,7 +21,7 @@ __all__ = ["loader", "stage", "step"]
 import sys
 
 if "stallscope_shim" in sys.modules:  # `stallscope run` has put it there
-    from stallscope_shim.plain import loader, stage, step
+    from stallscope_shim.api import loader, stage, step
 else:
 
     def loader(batches, name=None, samples=None, workers=0):

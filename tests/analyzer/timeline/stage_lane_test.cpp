@@ -11,7 +11,7 @@
 using namespace stallscope;
 using test::TraceBuilder;
 using timeline::Lane;
-using timeline::StageLane;
+using timeline::StageLanes;
 using trace::WaitCause;
 
 namespace {
@@ -41,7 +41,7 @@ TEST_SUITE("fast") {
     trace.Wait(two, WaitCause::kFull, out, 1000, 1020);
     trace.Wait(two, WaitCause::kLock, in, 1020, 1040);
     trace.Work(two, decode, 1040, 1100);
-    const Lane lane = StageLane(Loaded(trace), decode, {1000, 1100}, 2);
+    const Lane lane = StageLanes(Loaded(trace), {1000, 1100}, 2)[decode.value];
     CHECK(lane.name == "decode");
     CHECK(lane.layers == std::vector<std::string>{"work", "empty", "full", "wait"});
     CHECK(lane.busy == std::vector<Values>{{0.6F, 0.5F}, {0, 0.5F}, {0.2F, 0}, {0.2F, 0}});
@@ -54,7 +54,7 @@ TEST_SUITE("fast") {
     trace.Wait(track, WaitCause::kIo, {}, 1020, 1050);
     trace.Wait(track, WaitCause::kIo, {}, 1060, 1070);
     trace.Work(track, read, 1000, 1100);
-    const Lane lane = StageLane(Loaded(trace), read, {1000, 1100}, 1);
+    const Lane lane = StageLanes(Loaded(trace), {1000, 1100}, 1)[read.value];
     CHECK(lane.busy == std::vector<Values>{{0.6F}, {0}, {0}, {0.4F}});
   }
 
@@ -67,11 +67,10 @@ TEST_SUITE("fast") {
     trace.Work(track, read, 1000, 1030);
     trace.Work(track, shuffle, 1000, 1100);
     const model::Run run = Loaded(trace);
-    const auto lanes = timeline::StageLanes(run, {1000, 1100}, 1);
+    const auto lanes = StageLanes(run, {1000, 1100}, 1);
     CHECK(lanes[read.value].busy[0] == Values{0.3F});
     CHECK(lanes[shuffle.value].busy[0] == Values{0.7F});
     CHECK(lanes[idle.value].busy[0] == Values{0});
-    CHECK(StageLane(run, read, {1000, 1100}, 1).busy == lanes[read.value].busy);
   }
 
   TEST_CASE("layers never add up to more than 1, and are as counted by hand") {
@@ -106,7 +105,7 @@ TEST_SUITE("fast") {
           trace.Wait(track, kCauses[span.layer], {}, span.start, span.end);
         }
       }
-      const Lane lane = StageLane(Loaded(trace), stage, {950, 1250}, 30);
+      const Lane lane = StageLanes(Loaded(trace), {950, 1250}, 30)[stage.value];
       for (size_t column = 0; column < 30; ++column) {
         float sum = 0;
         for (size_t layer = 0; layer < 4; ++layer) {

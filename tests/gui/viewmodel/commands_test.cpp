@@ -14,6 +14,22 @@ using session::State;
 
 namespace {
 
+const Command* FindCommand(std::string_view id) {
+  for (const Command& command : AllCommands()) {
+    if (command.id == id) return &command;
+  }
+  return nullptr;
+}
+
+// The enabled one.
+const Command* CommandFor(const Chord& chord, const State& state) {
+  for (const Command& command : AllCommands()) {
+    const bool its = command.chord == chord || command.other_chord == chord;
+    if (its && command.enabled(state)) return &command;
+  }
+  return nullptr;
+}
+
 void Press(Session& session, const Chord& chord) {
   const Command* const command = CommandFor(chord, *session.state());
   REQUIRE(command != nullptr);
@@ -38,9 +54,7 @@ TEST_SUITE("fast") {
       for (const Chord& chord : {command.chord, command.other_chord}) {
         if (chord.key != Key::kNone) CHECK(keys.insert(NameOf(chord)).second);
       }
-      CHECK(FindCommand(command.id) == &command);
     }
-    CHECK(FindCommand("no.such") == nullptr);
   }
 
   TEST_CASE("common shortcuts work") {

@@ -90,17 +90,6 @@ TEST_SUITE("fast") {
     CHECK(many.events > 5 * few.events);
   }
 
-  TEST_CASE("a stage that is n times as fast takes 1/n of the time") {
-    MadeWorkload made({Map("work"), Batch(10)}, 1);
-    Workload workload = made.Costs("work", 0, 1000).Make();
-    const double before = Simulate(workload).samples_per_s;
-    workload.speed_up["work"] = 4;
-    CHECK(Simulate(workload).samples_per_s == doctest::Approx(4 * before).epsilon(0.02));
-    workload.speed_up.clear();
-    workload.speed_up["trainer"] = 4;
-    CHECK(Simulate(workload).samples_per_s == doctest::Approx(before).epsilon(0.02));
-  }
-
   TEST_CASE("memory is what was resident, plus what larger buffers hold") {
     MadeWorkload made = Varied();
     made.recorded().peak_rss_bytes = 500'000'000;

@@ -59,10 +59,10 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("a run opened for its first epoch is reported on and replayed for it") {
-    for (const Part part : {Part::kSteady, Part::kFirstEpoch}) {
+    for (const RunPart part : {RunPart::kSteady, RunPart::kFirstEpoch}) {
       const auto opened = Open({Sample("input_decode.sst")}, {}, part);
       REQUIRE(opened.ok());
-      const bool first = part == Part::kFirstEpoch;
+      const bool first = part == RunPart::kFirstEpoch;
       CHECK(opened.value().attribution->window.first_epoch == first);
       CHECK(Analyze(opened.value()).first_epoch == first);
       const auto subject =

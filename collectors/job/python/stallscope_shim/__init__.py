@@ -8,7 +8,9 @@ when a framework is. Standard library only, Python 3.8 and later.
     imports   calls back when a module has been imported
     watch     sees a method being called, or a field being used, without standing in the call chain
     loaders   identity, settings and stages of the job's DataLoaders
-    plain     loops without a DataLoader: the module `stallscope`, and other libraries' iterators
+    plain     loops without a DataLoader: iterators of the job's own and of other libraries
+    api       what the module `stallscope` does: the batches, stages and steps that a job names
+    spans     such stages, while they run
     call_site the call that constructs a loader, as it is written
     steps     the trainer's steps, told from evaluation
     data      PyTorch's DataLoader, in the process that iterates over it

@@ -1,4 +1,4 @@
-"""Loops that no DataLoader feeds: the module `stallscope`, and iterators of other libraries.
+"""Loops that no DataLoader feeds: iterators of the job's own and of other libraries.
 
 A watched iterator stands in the call chain, unlike what `watch.py` does: there is no class of the
 library's to look into. It hands out the same batches, passes on every attribute, and leaves no frame
@@ -7,23 +7,19 @@ in a traceback (from Python 3.11 on).
     __next__ → the step before ends; fetch begins
                → stages that the job names, within fetch, or in its other threads and processes
              ← fetch ends, or was a wait for those threads; the batch is handed out
-
-A stage of the job's counts where it is entered: while a DataLoader fetches, as an op of that; while
-the trainer works, as an op of the trainer; else as a stage of its own.
 """
 import functools
-import inspect
 import os
 import sys
 import weakref
-from _thread import _local, get_ident
+from _thread import _local
 
 from . import loaders, ops, ring, session, steps
+from .spans import Spans, stage_of
 from .watch import Method, guarded
 
 KEY = "_stallscope_plain"  # in the __dict__ of processes: the loader that their stages belong to
 _STAGES = (("fetch", "map"), ("loader", "prefetch"))
-_MOST = 64  # spans of stages per batch; more of them are added up
 
 _sources = {}  # (file, line, name) → Loader
 _latest = None  # the one that the job's own threads work for
@@ -38,12 +34,12 @@ class _Here(_local):
     maker = None
 
 
-_here = _Here()
+here = _Here()
 
 
 def _forked():
     global _latest, _elsewhere
-    _here.active = _here.spans = _here.maker = None
+    here.active = here.spans = here.maker = None
     _sources.clear()
     _passes.clear()
     _latest = None
@@ -55,7 +51,7 @@ session.fork_hooks.append(_forked)
 
 def making():
     """The watched iterator whose batch the calling thread makes, if any."""
-    return None if _here.active is _here.maker else _here.active
+    return None if here.active is here.maker else here.active
 
 
 # Batches.
@@ -100,7 +96,7 @@ class _Pass:
         self.feed = steps.Feed(loader)
         self.count = 0
         self.began = None
-        self.spans = _Spans()
+        self.spans = Spans()
 
     @property
     def item(self):
@@ -108,9 +104,9 @@ class _Pass:
 
     def requested(self):
         self.began = None
-        if _here.active is not None or _in_worker():
+        if here.active is not None or _in_worker():
             return  # it is a part of another batch
-        _here.active = self
+        here.active = self
         self.inner = ring.NONE  # the last batch of a DataLoader that this one is made of
         self.began, self.cpu = steps.trainer.request()
         self.at, self.at_cpu = self.began, self.cpu  # where this piece of the fetch begins
@@ -135,14 +131,14 @@ class _Pass:
 
     def ended(self):
         """No batch: the data is at its end, or an exception came out."""
-        if _here.active is self:
-            _here.active = None
+        if here.active is self:
+            here.active = None
             self.ops.end()
 
     def received(self, batch):
         if self.began is None:
             return
-        _here.active = None
+        here.active = None
         self.ops.end()
         loader, item = self.loader, self.item
         if not loader.workers and not self.count & (self.count - 1):
@@ -170,7 +166,7 @@ class _Pass:
         return int(self.samples(batch) if callable(self.samples) else self.samples)
 
     def _stage_words(self, name, start, end, cpu):
-        return ring.work(_stage_of(self.loader, name), self.item, start, end, cpu)
+        return ring.work(stage_of(self.loader, name), self.item, start, end, cpu)
 
 
 def source(place, kind, dataset, settings=(), workers=0):
@@ -199,7 +195,7 @@ def _loader_of(**line):
 
 def watch(iterator, data, place, dataset, settings=(), samples=None):
     """For hooks: an iterator over `data`, watched; as it is where something else is recorded."""
-    if _here.active is not None or _in_worker():
+    if here.active is not None or _in_worker():
         return iterator
     kind = loaders.class_name(data)
     return Watched(iterator, source(place, kind, dataset, settings), samples, data)
@@ -210,13 +206,13 @@ HANDS_OUT, AHEAD = 1, 2  # batches to the loop; or in a thread or process of the
 
 def watch_class(cls, describe, role=lambda iterator: HANDS_OUT):
     """For hooks: what all iterators of `cls` hand out, and what they do ahead of that, by the `role` of
-    an iterator in the calling thread; None for neither. They stay the objects that they are: their library looks at their
-    class. `describe(iterator)`: (place, kind, data set, settings, data)."""
+    an iterator in the calling thread; None for neither. They stay the objects that they are: their
+    library looks at their class. `describe(iterator)`: (place, kind, data set, settings, data)."""
     function = vars(cls)["__next__"]
 
     @functools.wraps(function)
     def __next__(iterator):
-        if _here.active is not None or _in_worker():
+        if here.active is not None or _in_worker():
             return function(iterator)
         part = role(iterator)
         if part == AHEAD:
@@ -266,7 +262,7 @@ class _Maker:
     def __init__(self):
         self.loader = self.at = self.dataset = None
         self.ops = ops.Watcher(1)
-        self.spans = _Spans()
+        self.spans = Spans()
         self.pending = None  # [start, end, CPU ns] of short work
 
     def fetch(self):
@@ -274,17 +270,17 @@ class _Maker:
 
     def begin(self, data):
         self.at = None
-        loader = self.loader = _loader_of_thread()
+        loader = self.loader = loader_of_thread()
         if loader is None:
             return
-        _here.active = self
+        here.active = self
         if self.dataset is None:
             self.dataset = data
         self.at, self.cpu = ring.now(), ring.cpu()
         self.ops.begin(self, loader.fetch)
 
     def end(self):
-        _here.active = None
+        here.active = None
         if self.at is None:
             return
         self.ops.end()
@@ -310,15 +306,15 @@ class _Maker:
         return ring.work(self.loader.fetch, ring.NONE, start, end, cpu)
 
     def _stage_words(self, name, start, end, cpu):
-        return ring.work(_stage_of(self.loader, name), ring.NONE, start, end, cpu)
+        return ring.work(stage_of(self.loader, name), ring.NONE, start, end, cpu)
 
 
 def ahead(data, function, *args, **kwargs):
     """`function(...)`, which makes a batch or an element of `data` ahead of the loop."""
-    maker = _here.maker
+    maker = here.maker
     if maker is None:
-        maker = _here.maker = _Maker()
-    if _here.active is not None:
+        maker = here.maker = _Maker()
+    if here.active is not None:
         return function(*args, **kwargs)  # a part of another one
     guarded(maker.begin, data)
     try:
@@ -355,124 +351,10 @@ def _in_worker():
     return worker is not None and worker.current is not None
 
 
-# The job's own stages.
+# Threads and processes of the job's own.
 
 
-class _Spans:
-    """The stages under way, innermost last, and those that have ended: of a thread or a batch."""
-
-    def __init__(self):
-        self.open = []  # [name, since or None while paused, CPU then, ns inside, CPU ns inside]
-        self.ended = []  # (name, start, end, CPU ns)
-        self.sums = {}  # name → [own ns, own CPU ns]
-
-    def enter(self, name, time, cpu):
-        self.open.append([name, time, cpu, 0, 0])
-
-    def leave(self, time, cpu):
-        if self.open:
-            self._end(len(self.open) - 1, time, cpu)
-            self.open.pop()
-
-    def _end(self, index, time, cpu):
-        name, since, before, inside, inside_cpu = self.open[index]
-        if since is None:
-            return
-        wall, used = time - since, cpu - before
-        if index:
-            self.open[index - 1][3] += wall
-            self.open[index - 1][4] += used
-        if len(self.ended) < _MOST:
-            self.ended.append((name, since, time, used))
-        own = self.sums.setdefault(name, [0, 0])
-        own[0] += wall - inside
-        own[1] += used - inside_cpu
-
-    def pause(self, time, cpu):
-        """A generator has yielded within a stage: that goes on with the next request."""
-        for index in range(len(self.open) - 1, -1, -1):
-            self._end(index, time, cpu)
-            self.open[index][1] = None
-
-    def resume(self, time, cpu):
-        for entry in self.open:
-            if entry[1] is None:
-                entry[1:] = [time, cpu, 0, 0]
-
-    def words(self, begin, write):
-        """What has ended since the last time, as words; many spans as one per stage."""
-        if not self.sums:
-            return ()
-        ended, sums = self.ended, self.sums
-        self.ended, self.sums = [], {}
-        words = ()
-        if len(ended) < _MOST:
-            for name, start, end, cpu in ended:
-                words += write(name, start, end, cpu)
-            return words
-        for name, (wall, cpu) in sums.items():
-            words += write(name, begin, begin + wall, cpu)
-            begin += wall
-        return words
-
-
-def _stage_of(loader, name):
-    """The id of a stage that the job has named; the stages follow one another as they came up."""
-    number = loader.named.get(name)
-    if number is None:
-        workers = max(1, loader.workers)
-        number = loader.named[name] = session.define(
-            "stage", name=name, kind="map", loader=loader.id, workers=workers, ordered=True,
-            inputs=list(loader.named.values())[-1:])
-        session.redefine("stage", loader.fetch, name="fetch", kind="map", loader=loader.id,
-                         workers=1, ordered=True, inputs=[number])
-    return number
-
-
-def _op_of(stage):
-    def write(name, start, end, cpu):
-        return ring.named(ring.OP, session.string(name), start, end, stage, cpu)
-
-    return write
-
-
-def _spans_here():
-    """(spans of the calling thread, how they are written where no batch does it, whether that can
-    wait for what the thread writes next); None where nothing of it would be seen."""
-    if _here.active is not None:
-        return _here.active.spans, None, True
-    spans = _here.spans
-    if spans is None:
-        spans = _here.spans = _Spans()
-    stage = _fetching()
-    if stage is not None:
-        return spans, _op_of(stage), True
-    if loaders.trains():
-        return (spans, _op_of(loaders.trainer_stage()), True) if steps.trainer.current else None
-    loader = _loader_of_thread()
-    if loader is None:
-        return None
-    return spans, lambda name, start, end, cpu: ring.work(
-        _stage_of(loader, name), ring.NONE, start, end, cpu), False
-
-
-def _fetching():
-    """The stage of a DataLoader that the calling thread works for."""
-    worker = sys.modules.get(__package__ + ".worker")
-    if worker is None:
-        return None
-    if worker.current is not None:
-        state = worker.current.state
-        if state is None or state.at is None:
-            return None
-        loader = worker.current.loader
-        return loader.fetch if state.collate_at is None else loader.collate
-    data = sys.modules.get(__package__ + ".data")
-    owner = data.waiting() if data is not None else None
-    return owner.loader.fetch if owner is not None and not owner.loader.workers else None
-
-
-def _loader_of_thread():
+def loader_of_thread():
     """Of a thread that makes batches beside the trainer, or of a process that does."""
     global _latest, _elsewhere
     if _latest is None:
@@ -484,8 +366,8 @@ def _loader_of_thread():
         owner, number, name = known
         session.describe(name)
         _latest = _loader_of(owner=owner, number=number)
-    if not _elsewhere or not getattr(_here, "named", False):
-        _elsewhere = _here.named = True
+    if not _elsewhere or not getattr(here, "named", False):
+        _elsewhere = here.named = True
         ring.name_thread(stage=_latest.loader)
     return _latest
 
@@ -495,138 +377,6 @@ def _process_starts(process):
     if KEY not in process.__dict__:
         number = _latest.id if _latest is not None else session.next_number("loader")
         process.__dict__[KEY] = (session.key(), number, process.name)
-
-
-# The module.
-
-
-def loader(batches, name=None, samples=None, workers=0):
-    """As the module `stallscope` documents it."""
-    try:
-        return _loader(batches, name, samples, workers)
-    except Exception as error:
-        session.say("stallscope.loader failed: %s: %s" % (type(error).__name__, error))
-        return batches
-
-
-def _loader(batches, name, samples, workers):
-    torch = sys.modules.get("torch.utils.data.dataloader")
-    if torch is not None and isinstance(batches, (torch.DataLoader, torch._BaseDataLoaderIter)):
-        return batches  # it is seen as what it is
-    iterates = hasattr(batches, "__next__")
-    dataset = name or loaders.class_name(batches)
-    if name is None and inspect.isgenerator(batches):
-        dataset = batches.__qualname__
-    kind = "generator" if inspect.isgenerator(batches) else "iterable"
-    place = loaders.place_of(batches)
-    if iterates:
-        return Watched(batches, source(place, kind, dataset, workers=workers), samples)
-    return _Loop(batches, place, kind, dataset, samples, workers)
-
-
-class _Loop:
-    """An iterable: each pass over it is watched."""
-
-    def __init__(self, batches, place, kind, dataset, samples, workers):
-        self._stallscope_batches = batches
-        self._stallscope_source = (place, kind, dataset, samples, workers)
-
-    def __iter__(self):
-        place, kind, dataset, samples, workers = self._stallscope_source
-        iterator = iter(self._stallscope_batches)
-        try:
-            return Watched(iterator, source(place, kind, dataset, workers=workers), samples)
-        except Exception as error:
-            session.say("stallscope.loader failed: %s: %s" % (type(error).__name__, error))
-            return iterator
-
-    def __len__(self):
-        return len(self._stallscope_batches)
-
-    def __getitem__(self, index):
-        return self._stallscope_batches[index]
-
-    def __getattr__(self, name):
-        return getattr(self._stallscope_batches, name)
-
-
-class stage:
-    """As the module `stallscope` documents it. May be entered by several threads at a time."""
-
-    __slots__ = ("name", "entered")
-
-    def __init__(self, name):
-        self.name = str(name)[:200]
-        self.entered = {}  # thread → where it has entered this
-
-    def __enter__(self):
-        guarded(self._enter)
-        return self
-
-    def _enter(self):
-        here = _spans_here()
-        self.entered.setdefault(get_ident(), []).append(here)
-        if here is not None:
-            cpu = ring.cpu()
-            here[0].enter(self.name, ring.now(), cpu)
-
-    def __exit__(self, *_):
-        guarded(self._leave)
-
-    def _leave(self):
-        here = self.entered[get_ident()].pop()
-        if here is None:
-            return
-        spans, write, wait = here
-        began = spans.open[0][1] if spans.open else None
-        time = ring.now()
-        spans.leave(time, ring.cpu())
-        if write is None or spans.open or began is None:
-            return
-        words = spans.words(began, write)
-        if wait:
-            ring.mine().later(words)
-        else:
-            ring.mine().put(time, words)
-
-    def __call__(self, function):
-        name = self.name
-        if inspect.isgeneratorfunction(function):
-
-            @functools.wraps(function)
-            def generate(*args, **kwargs):
-                return _Generator(name, function(*args, **kwargs))
-
-            return generate
-
-        @functools.wraps(function)
-        def call(*args, **kwargs):
-            with stage(name):
-                return function(*args, **kwargs)
-
-        return call
-
-
-class _Generator:
-    """A generator of the job's, each of whose elements is made in a stage."""
-
-    def __init__(self, name, generator):
-        self._stallscope_name, self._stallscope_generator = name, generator
-
-    def __iter__(self):
-        return self
-
-    def __next__(self):
-        with stage(self._stallscope_name):
-            return next(self._stallscope_generator)
-
-    def __getattr__(self, name):
-        return getattr(self._stallscope_generator, name)
-
-
-def step():
-    """As the module `stallscope` documents it."""
-    guarded(steps.trainer.optimizer_step)
 
 
 def _attach():

@@ -31,6 +31,10 @@ class Profiler:
     kind = ""
     hushed = ()  # words in the lines that its native code writes to stderr
 
+    def busy(self):
+        """True if the job uses it, or has used it."""
+        raise NotImplementedError
+
     def start(self, folder):
         raise NotImplementedError
 

@@ -10,7 +10,7 @@ import functools
 import os
 
 from . import data, loaders, ring, session, worker
-from .watch import guarded
+from .watch import guarded, surrounded
 
 _stages = {}  # (loader's id, name) → id
 _queues = {}  # loader's id → id of its queue of shards
@@ -57,27 +57,15 @@ def _time(cls, name, stage, skip=None):
         session.say("%s.%s was not found: its time counts as the fetch's" % (cls.__name__, name))
         return
 
-    @functools.wraps(function)
-    def timed(self, *args, **kwargs):
-        since = cpu = None
-        try:
-            if skip is None or not skip(self, *args, **kwargs):
-                since, cpu = ring.now(), ring.cpu()
-        except Exception as error:
-            session.say("%s is not recorded: %s" % (name, error))
-        try:
-            return function(self, *args, **kwargs)
-        except BaseException as error:
-            error.__traceback__ = error.__traceback__.tb_next
-            raise
-        finally:
-            if since is not None:
-                guarded(_done, stage, since, cpu)
+    def begin(*args, **kwargs):
+        skipped = skip is not None and skip(*args, **kwargs)
+        return None if skipped else (stage, ring.now(), ring.cpu())
 
-    setattr(cls, name, timed)
+    setattr(cls, name, surrounded(function, begin, _done))
 
 
-def _done(name, since, cpu):
+def _done(begun):
+    name, since, cpu = begun
     loader, fetching = _loader()
     if loader is None:
         return

@@ -118,7 +118,7 @@ def _label(node):
 
 def _short(graph):
     """A trace keeps 4 KiB of a loader's settings."""
-    while graph and len(session._encode(graph)) > 3500:
+    while graph and len(session.encode(graph)) > 3500:
         graph = graph[1:]
     return graph
 

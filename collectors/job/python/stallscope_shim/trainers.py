@@ -6,11 +6,10 @@ evaluation where torch records no gradients. This module adds:
     checkpoint   a span of its own, whoever writes it: it is not a wait for data
     evaluation   transformers' loops, which disable gradients only for the forward pass
 """
-import functools
 import sys
 
 from . import loaders, ring, session, steps
-from .watch import guarded
+from .watch import surrounded
 
 # (module that defines the class, class, method): they write a checkpoint.
 _CHECKPOINTS = (
@@ -41,61 +40,47 @@ def attach(module):
     loaders.framework(module.__name__.partition(".")[0])
     for where, cls, method in _CHECKPOINTS:
         if where == module.__name__:
-            _surround(getattr(module, cls, None), method, _Checkpoint)
+            _surround(getattr(module, cls, None), method, _checkpoint_begins, _checkpoint_ends)
     for where, cls, method in _EVALUATIONS:
         if where == module.__name__:
-            _surround(getattr(module, cls, None), method, _Evaluation)
+            _surround(getattr(module, cls, None), method, _evaluation_begins, _evaluation_ends)
 
 
 def torch(module):
     """`module` is torch.serialization, whose `save` is also torch's."""
     for holder in (module, sys.modules.get("torch")):
         if holder is not None and "save" in vars(holder):
-            _surround(holder, "save", _Checkpoint)
+            _surround(holder, "save", _checkpoint_begins, _checkpoint_ends)
 
 
-def _surround(holder, name, kind):
+def _surround(holder, name, begin, end):
     function = vars(holder).get(name) if holder is not None else None
     if not callable(function):
         session.say("%s was not found: its time counts as the trainer's work" % name)
         return
 
-    @functools.wraps(function)
-    def surrounded(*args, **kwargs):
-        around = kind()
-        guarded(around.begin)
-        try:
-            return function(*args, **kwargs)
-        except BaseException as error:
-            error.__traceback__ = error.__traceback__.tb_next
-            raise
-        finally:
-            guarded(around.end)
-
-    setattr(holder, name, surrounded)
+    setattr(holder, name, surrounded(function, begin, end))
 
 
-class _Checkpoint:
-    def __init__(self):
-        self.since = None
-
-    def begin(self):
-        global _writing
-        if not _writing and loaders.trains():
-            _writing = True
-            self.since = ring.now()
-
-    def end(self):
-        global _writing
-        if self.since is not None:
-            _writing = False
-            ring.mine().later(ring.named(
-                ring.EVALUATION, session.string("checkpoint"), self.since, ring.now()))
+def _checkpoint_begins(*_, **__):
+    global _writing
+    if _writing or not loaders.trains():
+        return None
+    _writing = True
+    return ring.now()
 
 
-class _Evaluation:
-    def begin(self):
-        steps.trainer.evaluations += 1
+def _checkpoint_ends(since):
+    global _writing
+    _writing = False
+    ring.mine().later(ring.named(
+        ring.EVALUATION, session.string("checkpoint"), since, ring.now()))
 
-    def end(self):
-        steps.trainer.evaluations -= 1
+
+def _evaluation_begins(*_, **__):
+    steps.trainer.evaluations += 1
+    return steps.trainer
+
+
+def _evaluation_ends(trainer):
+    trainer.evaluations -= 1

@@ -123,6 +123,31 @@ def wrapped(function, before, after=None):
     return wrapper
 
 
+def surrounded(function, begin, end):
+    """For what has to be timed or counted: `begin(*args, **kwargs)` comes before the function, and
+    `end(begun)`, with what that returned, behind it, whether it returns or raises. Its traceback
+    stays as `wrapped` leaves it."""
+
+    @functools.wraps(function)
+    def wrapper(*args, **kwargs):
+        begun = None
+        try:
+            begun = begin(*args, **kwargs)
+        except Exception as error:
+            session.say("%s is not recorded: %s: %s" %
+                        (function.__qualname__, type(error).__name__, error))
+        try:
+            return function(*args, **kwargs)
+        except BaseException as error:
+            error.__traceback__ = error.__traceback__.tb_next
+            raise
+        finally:
+            if begun is not None:
+                guarded(end, begun)
+
+    return wrapper
+
+
 def _nothing(*_):
     return None
 

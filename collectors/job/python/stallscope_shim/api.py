@@ -1,0 +1,190 @@
+"""What the module `stallscope` does in a recording: the batches, stages and steps that a job names.
+
+A stage counts where it is entered: while a DataLoader fetches, as an op of that; while the trainer
+works, as an op of the trainer; else as a stage of the loop that `plain.py` watches.
+"""
+import functools
+import inspect
+import sys
+from _thread import get_ident
+
+from . import loaders, plain, ring, session, steps
+from .spans import Spans, stage_of
+from .watch import guarded
+
+
+def loader(batches, name=None, samples=None, workers=0):
+    """As the module `stallscope` documents it."""
+    try:
+        return _loader(batches, name, samples, workers)
+    except Exception as error:
+        session.say("stallscope.loader failed: %s: %s" % (type(error).__name__, error))
+        return batches
+
+
+def _loader(batches, name, samples, workers):
+    torch = sys.modules.get("torch.utils.data.dataloader")
+    if torch is not None and isinstance(batches, (torch.DataLoader, torch._BaseDataLoaderIter)):
+        return batches  # it is seen as what it is
+    iterates = hasattr(batches, "__next__")
+    dataset = name or loaders.class_name(batches)
+    if name is None and inspect.isgenerator(batches):
+        dataset = batches.__qualname__
+    kind = "generator" if inspect.isgenerator(batches) else "iterable"
+    place = loaders.place_of(batches)
+    if iterates:
+        return plain.Watched(batches, plain.source(place, kind, dataset, workers=workers), samples)
+    return _Loop(batches, place, kind, dataset, samples, workers)
+
+
+class _Loop:
+    """An iterable: each pass over it is watched."""
+
+    def __init__(self, batches, place, kind, dataset, samples, workers):
+        self._stallscope_batches = batches
+        self._stallscope_source = (place, kind, dataset, samples, workers)
+
+    def __iter__(self):
+        place, kind, dataset, samples, workers = self._stallscope_source
+        iterator = iter(self._stallscope_batches)
+        try:
+            loader = plain.source(place, kind, dataset, workers=workers)
+            return plain.Watched(iterator, loader, samples)
+        except Exception as error:
+            session.say("stallscope.loader failed: %s: %s" % (type(error).__name__, error))
+            return iterator
+
+    def __len__(self):
+        return len(self._stallscope_batches)
+
+    def __getitem__(self, index):
+        return self._stallscope_batches[index]
+
+    def __getattr__(self, name):
+        return getattr(self._stallscope_batches, name)
+
+
+class stage:
+    """As the module `stallscope` documents it. May be entered by several threads at a time."""
+
+    __slots__ = ("name", "entered")
+
+    def __init__(self, name):
+        self.name = str(name)[:200]
+        self.entered = {}  # thread → where it has entered this
+
+    def __enter__(self):
+        guarded(self._enter)
+        return self
+
+    def _enter(self):
+        here = _spans_here()
+        self.entered.setdefault(get_ident(), []).append(here)
+        if here is not None:
+            cpu = ring.cpu()
+            here[0].enter(self.name, ring.now(), cpu)
+
+    def __exit__(self, *_):
+        guarded(self._leave)
+
+    def _leave(self):
+        here = self.entered[get_ident()].pop()
+        if here is None:
+            return
+        spans, write, wait = here
+        began = spans.open[0][1] if spans.open else None
+        time = ring.now()
+        spans.leave(time, ring.cpu())
+        if write is None or spans.open or began is None:
+            return
+        words = spans.words(began, write)
+        if wait:
+            ring.mine().later(words)
+        else:
+            ring.mine().put(time, words)
+
+    def __call__(self, function):
+        name = self.name
+        if inspect.isgeneratorfunction(function):
+
+            @functools.wraps(function)
+            def generate(*args, **kwargs):
+                return _Generator(name, function(*args, **kwargs))
+
+            return generate
+
+        @functools.wraps(function)
+        def call(*args, **kwargs):
+            with stage(name):
+                return function(*args, **kwargs)
+
+        return call
+
+
+class _Generator:
+    """A generator of the job's, each of whose elements is made in a stage."""
+
+    def __init__(self, name, generator):
+        self._stallscope_name, self._stallscope_generator = name, generator
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        with stage(self._stallscope_name):
+            return next(self._stallscope_generator)
+
+    def __getattr__(self, name):
+        return getattr(self._stallscope_generator, name)
+
+
+def step():
+    """As the module `stallscope` documents it."""
+    guarded(steps.trainer.optimizer_step)
+
+
+# Where a stage counts.
+
+
+def _op_of(stage):
+    def write(name, start, end, cpu):
+        return ring.named(ring.OP, session.string(name), start, end, stage, cpu)
+
+    return write
+
+
+def _spans_here():
+    """(spans of the calling thread, how they are written where no batch does it, whether that can
+    wait for what the thread writes next); None where nothing of it would be seen."""
+    batch = plain.here.active
+    if batch is not None:
+        return batch.spans, None, True
+    spans = plain.here.spans
+    if spans is None:
+        spans = plain.here.spans = Spans()
+    stage = _fetching()
+    if stage is not None:
+        return spans, _op_of(stage), True
+    if loaders.trains():
+        return (spans, _op_of(loaders.trainer_stage()), True) if steps.trainer.current else None
+    loader = plain.loader_of_thread()
+    if loader is None:
+        return None
+    return spans, lambda name, start, end, cpu: ring.work(
+        stage_of(loader, name), ring.NONE, start, end, cpu), False
+
+
+def _fetching():
+    """The stage of a DataLoader that the calling thread works for."""
+    worker = sys.modules.get(__package__ + ".worker")
+    if worker is None:
+        return None
+    if worker.current is not None:
+        state = worker.current.state
+        if state is None or state.at is None:
+            return None
+        loader = worker.current.loader
+        return loader.fetch if state.collate_at is None else loader.collate
+    data = sys.modules.get(__package__ + ".data")
+    owner = data.waiting() if data is not None else None
+    return owner.loader.fetch if owner is not None and not owner.loader.workers else None
