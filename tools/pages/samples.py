@@ -7,22 +7,38 @@ PANELS = ["overview", "findings", "stalls", "timeline", "pipeline", "steps", "sp
 PICTURED = "input_decode"
 
 
-def run(*command):
-    return subprocess.run([str(word) for word in command], check=True, text=True,
+def run(*command, folder=None):
+    return subprocess.run([str(word) for word in command], check=True, text=True, cwd=folder,
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
 
 
 def reports(root, build, out):
-    """Writes an HTML report of each sample; gives {name: its JSON}."""
+    """Writes an HTML report of each sample; gives {name: its JSON}, first one per verdict and format,
+    then one per finding."""
     out.mkdir(parents=True, exist_ok=True)
-    found = {}
     folder = root / "sample_traces"
-    for trace in sorted([*folder.glob("*.sst"), *folder.glob("*.gz")]):
+    traces = [*sorted([*folder.glob("*.sst"), *folder.glob("*.gz")]),
+              *sorted((folder / "findings").glob("*.sst"))]
+    found = {}
+    for trace in traces:
         name = trace.name.split(".")[0]
-        text = run(build / "bin/stallscope", "analyze", trace, "--format", "json",
-                   "--format", "html", "-o", out / f"{name}.html")
-        found[name] = json.loads(text)
+        if name in found:
+            raise SystemExit(f"two sample traces are named {name}")
+        found[name] = report(root, build, trace, out.resolve() / f"{name}.html")
+        # The simulation may find no gain in what the sample is there to show.
+        if trace.parent != folder and name not in [row["id"] for row in found[name]["findings"]]:
+            found[name] = report(root, build, trace, out.resolve() / f"{name}.html", "--no-price")
     return found
+
+
+def report(root, build, trace, page, *options):
+    """From the root: the site names no folder of the machine that makes it."""
+    return json.loads(run(build / "bin/stallscope", "analyze", trace.relative_to(root), *options,
+                          "--format", "json", "--format", "html", "-o", page, folder=root))
+
+
+def is_for_finding(root, name):
+    return (root / f"sample_traces/findings/{name}.sst").exists()
 
 
 def pictures(root, build, out):

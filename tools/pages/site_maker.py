@@ -148,7 +148,8 @@ class Site:
                 seen.setdefault(finding["id"], []).append((name, report, finding))
         rows = []
         for rule in rules:
-            examples = seen.get(rule.id, [])
+            # The sample that is there for it comes first.
+            examples = sorted(seen.get(rule.id, []), key=lambda example: example[0] != rule.id)
             rows.append([f'<a href="{rule.id}.html"><code>{rule.id}</code></a>', escape(rule.why),
                          ", ".join(techniques.get(row, "") for row in
                                    re.findall(r"\d+", rule.rows)),
