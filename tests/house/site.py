@@ -93,6 +93,13 @@ def check_findings(out):
         complain(f"only {len(shown)} findings have an example with a recommendation")
 
 
+def check_options(out):
+    text = (out / "options.html").read_text()
+    for name in ("run", "analyze", "replay", "doctor"):
+        if f'<h2 id="{name}">' not in text or f"Usage: stallscope {name}" not in text:
+            complain(f"options.html lacks the command {name}")
+
+
 def check_samples(out):
     for trace in (SOURCE / "sample_traces/findings").glob("*.sst"):
         page = (out / f"gallery/{trace.stem}.html").read_text()
@@ -143,6 +150,7 @@ with tempfile.TemporaryDirectory() as scratch:
     if links < 1000:
         complain(f"only {links} links were followed")
     check_findings(site)
+    check_options(site)
     check_samples(site)
     check_metrics(site, scratch)
     check_placeholders(site)

@@ -87,6 +87,7 @@ class Site:
             return f'<li><a href="{escape(way)}"{here}>{escape(title)}</a></li>'
         groups = [
             ("Start", [("stallscope", "index.html"), ("Commands", "analyzer/cli/index.html"),
+                       ("Options", "options.html"),
                        ("Gallery", "gallery/index.html")]),
             ("Recipes", [(title, self.place(page)) for title, page in RECIPES.items()]),
             ("Reference", [("Findings", "findings/index.html"), ("Report fields", "analyzer/report/FIELDS.html"),
@@ -162,6 +163,16 @@ class Site:
             self.write(f"source/{path}.html", path, f"<h1><code>{escape(path)}</code></h1>{code(text)}")
 
     # --- What the program says about itself ---
+
+    def write_options(self):
+        """Each command's help."""
+        program = self.build / "bin/stallscope"
+        commands = samples.run(program, "--help").split("Subcommands:")[1]
+        parts = ["<h1>Options</h1><p>What <code>stallscope COMMAND --help</code> prints; "
+                 '<a href="analyzer/cli/index.html">what each command is for</a>.</p>']
+        for name in re.findall(r"^  ([a-z]+) ", commands, re.M):
+            parts.append(f'<h2 id="{name}">{name}</h2>{code(samples.run(program, name, "--help"))}')
+        self.write("options.html", "Options", "".join(parts))
 
     def write_findings(self, reports):
         rules = findings.rules(self.root)
@@ -315,6 +326,7 @@ def make(root, build, out):
     reports = samples.reports(root, build, out / "gallery")
     samples.pictures(root, build, out / "gallery")
     site.write_pages()
+    site.write_options()
     site.write_findings(reports)
     site.write_fields(reports)
     site.write_gallery(reports)
