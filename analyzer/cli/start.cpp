@@ -312,11 +312,17 @@ void SayTraces(const Found& found, StartPage& page) {
     offer("analyze", {"--budget", Argument(found.budget)});
     page.Gap();
   }
-  if (found.traces.size() > 1 && !ranks) {
-    const std::string before = Argument(found.traces[1]);
+  // Runs of the same folder: others are of something else.
+  std::vector<std::string> beside;
+  for (const std::string& trace : found.traces) {
+    if (fs::path(trace).parent_path() == fs::path(found.traces.front()).parent_path()) {
+      beside.push_back(trace);
+    }
+  }
+  if (beside.size() > 1 && !ranks) {
     page.Say(fmt::format("There are {}. Whether the newest is faster than the one before:",
-                         words::Counted(found.traces.size(), "recorded run")));
-    page.Command({"stallscope", "compare", "--base", before, "--new", newest.front()});
+                         words::Counted(beside.size(), "recorded run")));
+    page.Command({"stallscope", "compare", "--base", Argument(beside[1]), "--new", newest.front()});
     page.Gap();
   }
 }

@@ -120,6 +120,8 @@ TEST_SUITE("fast") {
     std::filesystem::create_directories(dir / profile);
     CopySample("tf_images_slow.xplane.pb.gz", dir / (profile + "/host.xplane.pb.gz"));
     CHECK(Has(Offered(dir), "  stallscope analyze " + profile + "/host.xplane.pb.gz\n"));
+    CopySample("compute.sst", dir / "a/run.sst");
+    CHECK_FALSE(Has(Offered(dir), "compare"));
     Write(dir / "main.py", kTraining);
     CHECK_FALSE(Has(Offered(dir), "src/train.py"));
   }
