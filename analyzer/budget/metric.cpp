@@ -173,8 +173,10 @@ report::Report Everything() {
   stage.utilization = stage.capacity_samples_per_s = stage.starved = stage.blocked = 0;
   stage.cpu_s = 0;
   stage.parallelism = 0;
+  stage.elements = 0;
   stage.queue = report::QueueRow{0, 0, 0, 0};
   stage.ops.resize(1);
+  stage.ops[0].cpu_ns = 1;  // 0 is null in a stage without any
   stage.sampled_ns = 1;
   report.stages = {stage};
   attribution::DeviceUse device;

@@ -26,8 +26,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder of a million images must not make the user wait.
+// Neither a folder of a million images nor a home folder must make the user wait.
 constexpr size_t kMostEntries = 20'000;
+constexpr size_t kMostFolders = 200;
+constexpr int kDeepest = 2;
 constexpr size_t kMostOpened = 200;
 constexpr uint64_t kLargestScript = uint64_t{1} << 20;
 
@@ -107,25 +109,60 @@ struct Entry {
   fs::file_time_type written;
 };
 
-// Regular files, newest first. Users do not work on hidden ones, and a name with control characters
-// could not be printed for copying.
-std::vector<Entry> FilesHere() {
-  std::vector<Entry> files;
+// Calls `take` for the folder's entries. Users do not work on hidden ones, and a name with control
+// characters could not be printed for copying.
+template <class Take>
+void ForEachIn(const fs::path& folder, Take&& take) {
   std::error_code failed;
   size_t seen = 0;
-  for (fs::directory_iterator at(".", failed), end; !failed && at != end; at.increment(failed)) {
+  for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed)) {
     if (++seen > kMostEntries) break;
     const std::string name = at->path().filename().string();
-    std::error_code unreadable;
-    if (name.starts_with(".") || Printable(name) != name) continue;
-    if (!at->is_regular_file(unreadable)) continue;
-    const auto written = at->last_write_time(unreadable);
-    if (!unreadable) files.push_back({name, written});
+    if (!name.starts_with(".") && Printable(name) == name) take(*at, name);
+  }
+}
+
+// Regular files, newest first.
+std::vector<Entry> FilesIn(const std::vector<fs::path>& folders) {
+  std::vector<Entry> files;
+  for (const fs::path& folder : folders) {
+    ForEachIn(folder, [&](const fs::directory_entry& entry, const std::string& name) {
+      std::error_code unreadable;
+      if (!entry.is_regular_file(unreadable)) return;
+      const auto written = entry.last_write_time(unreadable);
+      if (!unreadable) files.push_back({(folder / name).lexically_normal().string(), written});
+    });
   }
   std::sort(files.begin(), files.end(), [](const Entry& a, const Entry& b) {
     return a.written != b.written ? a.written > b.written : a.name < b.name;
   });
   return files;
+}
+
+// Where a project keeps its programs and profiles: two folders down, and wherever TensorBoard puts
+// a profile (plugins/profile/TIME/). Not in environments, whose packages are nobody's own.
+std::vector<fs::path> FoldersBelow() {
+  std::vector<std::pair<fs::path, int>> all = {{".", 0}};
+  for (size_t i = 0; i < all.size() && all.size() < kMostFolders; ++i) {
+    const fs::path folder = all[i].first;
+    const int depth = all[i].second;
+    const bool of_profiles = folder.filename() == "plugins" || folder.filename() == "profile";
+    if (depth >= kDeepest && !of_profiles) {
+      std::error_code failed;
+      if (fs::is_directory(folder / "plugins/profile", failed))
+        all.emplace_back(folder / "plugins", depth);
+      continue;
+    }
+    ForEachIn(folder, [&](const fs::directory_entry& entry, const std::string& name) {
+      std::error_code failed;
+      const bool own = fs::is_directory(entry.symlink_status(failed)) && name != "node_modules" &&
+                       !fs::exists(entry.path() / "pyvenv.cfg", failed);
+      if (own && all.size() < kMostFolders) all.emplace_back(folder / name, depth + 1);
+    });
+  }
+  std::vector<fs::path> below;
+  for (size_t i = 1; i < all.size(); ++i) below.push_back(all[i].first);
+  return below;
 }
 
 // Looks for a JSON file that another command reads; true if it is one.
@@ -141,10 +178,10 @@ bool TakeOwnJson(const std::string& name, Found& found) {
   return true;
 }
 
-Found Look() {
+Found LookIn(const std::vector<fs::path>& folders) {
   Found found;
   size_t opened = 0;
-  for (const Entry& file : FilesHere()) {
+  for (const Entry& file : FilesIn(folders)) {
     const bool json = file.name.ends_with(".json");
     const bool python = file.name.ends_with(".py");
     const bool trace =
@@ -163,6 +200,38 @@ Found Look() {
     if (is_trace.ok() && is_trace.value()) found.traces.push_back(file.name);
   }
   return found;
+}
+
+Found Look() {
+  Found here = LookIn({"."});
+  if (!here.traces.empty() || here.script || !here.spec.empty()) return here;
+  Found below = LookIn(FoldersBelow());
+  if (below.budget.empty()) below.budget = here.budget;
+  return below;
+}
+
+// The `run` of run.3.sst, the trace of rank 3; empty: it is no rank's.
+std::string RunOfRank(const std::string& trace) {
+  constexpr std::string_view kDigits = "0123456789";
+  if (!trace.ends_with(".sst")) return "";
+  const std::string stem = trace.substr(0, trace.size() - 4);
+  const size_t last = stem.find_last_not_of(kDigits);
+  const bool ranked = last != std::string::npos && last > 0 && last + 1 < stem.size();
+  return ranked && stem[last] == '.' ? stem.substr(0, last) : "";
+}
+
+// The traces that are ranks of the same run as the newest one, by name; empty: it stands alone.
+std::vector<std::string> RanksOfNewest(const std::vector<std::string>& traces) {
+  const std::string run = RunOfRank(traces.front());
+  std::vector<std::string> ranks;
+  for (const std::string& trace : traces) {
+    if (!run.empty() && RunOfRank(trace) == run) ranks.push_back(trace);
+  }
+  if (ranks.size() < 2) return {};
+  std::sort(ranks.begin(), ranks.end(), [](const std::string& a, const std::string& b) {
+    return a.size() != b.size() ? a.size() < b.size() : a < b;
+  });
+  return ranks;
 }
 
 // A file name as a command-line argument.
@@ -209,22 +278,40 @@ class StartPage {
 };
 
 void SayTraces(const Found& found, StartPage& page) {
-  const std::string newest = Argument(found.traces.front());
-  page.Say(newest + " is a recorded run. To see what bounds it and what to change:");
-  page.Command({"stallscope", "analyze", newest});
-  page.Command({"stallscope", "analyze", newest, "-o", "report.html"});
-  page.Command({"stallscope", "view", newest});
+  std::vector<std::string> newest = RanksOfNewest(found.traces);
+  const bool ranks = !newest.empty();
+  if (!ranks) newest = {found.traces.front()};
+  for (std::string& name : newest) name = Argument(name);
+  const auto offer = [&](const char* command, const std::vector<std::string>& options = {}) {
+    std::vector<std::string> words = {"stallscope", command};
+    words.insert(words.end(), newest.begin(), newest.end());
+    words.insert(words.end(), options.begin(), options.end());
+    page.Command(words);
+  };
+  page.Say(
+      ranks ? fmt::format("{} to {} are the {} of a run. To see what bounds it and what to change:",
+                          newest.front(), newest.back(), words::Counted(newest.size(), "rank"))
+            : newest.front() + " is a recorded run. To see what bounds it and what to change:");
+  offer("analyze");
+  offer("analyze", {"-o", "report.html"});
+  offer("view");
   page.Gap();
   if (!found.budget.empty()) {
     page.Say(found.budget + " is a budget. Check the run against it:");
-    page.Command({"stallscope", "analyze", newest, "--budget", Argument(found.budget)});
+    offer("analyze", {"--budget", Argument(found.budget)});
     page.Gap();
   }
-  if (found.traces.size() > 1) {
-    const std::string before = Argument(found.traces[1]);
-    page.Say(fmt::format("This folder has {}. To compare the newest with the one before:",
-                         words::Counted(found.traces.size(), "recorded run")));
-    page.Command({"stallscope", "compare", "--base", before, "--new", newest});
+  // Runs of the same folder: others are of something else.
+  std::vector<std::string> beside;
+  for (const std::string& trace : found.traces) {
+    if (fs::path(trace).parent_path() == fs::path(found.traces.front()).parent_path()) {
+      beside.push_back(trace);
+    }
+  }
+  if (beside.size() > 1 && !ranks) {
+    page.Say(fmt::format("There are {} in its folder. To compare the newest with the one before:",
+                         words::Counted(beside.size(), "recorded run")));
+    page.Command({"stallscope", "compare", "--base", Argument(beside[1]), "--new", newest.front()});
     page.Gap();
   }
 }

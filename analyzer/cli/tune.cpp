@@ -40,6 +40,15 @@ void Line(const char* name, const std::string& text) {
   std::printf("%-10s %s\n", name, Printable(text).c_str());
 }
 
+// Prose fits the terminal; what may be copied is on a Line, whole.
+void Sentence(const char* name, const std::string& text) {
+  constexpr size_t kIndent = 11;
+  for (const std::string& line :
+       words::Wrapped(fmt::format("{:<10} {}", name, text), report::kTextWidth, kIndent)) {
+    std::printf("%s\n", line.c_str());
+  }
+}
+
 std::string RateText(const std::optional<replay::Rate>& rate, const std::string& counted) {
   if (!rate.has_value()) return "unknown";
   return fmt::format("{} {}/s ({} to {})", words::Number(rate->samples_per_s), counted,
@@ -111,7 +120,7 @@ void PrintResult(const TuneArguments& arguments, const workbench::TuneSubject& s
   if (tuned.best.has_value()) {
     const replay::Try& best = tuned.tries[*tuned.best];
     Line("after", rate_of(best.point));
-    if (tuned.comparison.has_value()) Line("answer", tuned.comparison->text);
+    if (tuned.comparison.has_value()) Sentence("answer", tuned.comparison->text);
     if (best.point.cores > 0) Line("cores", std::to_string(best.point.cores) + " suffice");
     const Patch patch = Diff(subject.spec(), ResultOf(tuned));
     Line("patch", WritePatch(patch, JsonLayout::kOneLine));
@@ -123,16 +132,16 @@ void PrintResult(const TuneArguments& arguments, const workbench::TuneSubject& s
     Line("bound", last.empty() ? report.verdict.text : last);
   }
   if (!tuned.bound.empty())
-    Line("then", "bounded by " + tuned.bound + ", according to the simulation");
+    Sentence("then", "bounded by " + tuned.bound + ", according to the simulation");
   const unsigned runs = tuned.runs + subject.runs();
-  Line("ended", fmt::format("{}; {} run{}{}", tuned.ended, runs, runs == 1 ? "" : "s",
-                            subject.found() > 0
-                                ? fmt::format(", {} of them kept from before", subject.found())
-                                : ""));
+  Sentence("ended", fmt::format("{}; {} run{}{}", tuned.ended, runs, runs == 1 ? "" : "s",
+                                subject.found() > 0
+                                    ? fmt::format(", {} of them kept from before", subject.found())
+                                    : ""));
   if (!arguments.output.empty()) {
     Line(IsJob(subject.spec()) ? "settings" : "spec", arguments.output);
   }
-  for (const std::string& note : subject.notes()) Line("note", note);
+  for (const std::string& note : subject.notes()) Sentence("note", note);
 }
 
 Result<replay::Tuned> Work(const TuneArguments& arguments, workbench::TuneSubject& subject,

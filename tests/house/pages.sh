@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What the pages say is so: commands in ```sh blocks exist, blocks after <!-- test --> run and
-# compile, every `stallscope ...` command has help, links inside the checkout lead somewhere.
+# compile, every `stallscope ...` command has help, and in it each option that a page mentions, links
+# inside the checkout lead somewhere.
 set -euo pipefail
 
 if ! git -c safe.directory='*' ls-files >/dev/null 2>&1; then
@@ -56,6 +57,14 @@ for page in "${pages[@]}"; do
     "$STALLSCOPE_BUILD/bin/stallscope" "$name" --help >/dev/null ||
       complain "$page: stallscope $name is not a command"
   done < <(grep -oE '`stallscope [a-z]+' "$page" | cut -d' ' -f2 | sort -u)
+
+  # Also in workflows and tables, which nothing runs.
+  while read -r _ name words; do
+    help=$("$STALLSCOPE_BUILD/bin/stallscope" "$name" --help 2>/dev/null) || continue
+    for option in $(grep -oE -- '(^| )--[a-z][a-z-]+' <<<"${words%% -- *}"); do
+      grep -qE -- "(^|[ ,])$option($|[ ,=])" <<<"$help" || complain "$page: stallscope $name has no $option"
+    done
+  done < <(grep -oE 'stallscope [a-z]+ [^`]*--[a-z][^`]*' "$page")
 
   while IFS= read -r target; do
     [[ -e $(dirname "$page")/$target ]] || complain "$page: the link to $target leads nowhere"

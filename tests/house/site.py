@@ -1,6 +1,8 @@
 #!/usr/bin/python3
-"""Builds the site and follows all its links: pages, anchors, pictures. Every rule has a page with a
-reason and, if a sample has the finding, an example."""
+"""Makes the site and follows every link of it: pages, anchors, pictures. Every rule has its page with
+a reason, a case of its tests and an example; every metric is one that a budget can check."""
+import html
+import json
 import os
 import re
 import subprocess
@@ -63,6 +65,10 @@ def check_links(out):
     return followed
 
 
+# What shows them is no recording of one process on a machine without a GPU.
+WITHOUT_SAMPLE = {"idle-device", "retracing", "shuffle-place", "slow-rank", "sync-points"}
+
+
 def check_findings(out):
     import findings
     rules = findings.rules(SOURCE)
@@ -72,6 +78,12 @@ def check_findings(out):
         text = (out / f"findings/{rule.id}.html").read_text()
         if len(rule.why) < 15:
             complain(f"{rule.source}: its first line does not say what is wrong: {rule.why!r}")
+        if not rule.cases:
+            complain(f"{rule.id}: no case of its tests was read")
+        if ("No recorded sample" in text) != (rule.id in WITHOUT_SAMPLE):
+            complain(f"findings/{rule.id}.html has an example, or none: it should be the other way")
+        if re.search(r"\bk[A-Z]\w+(?![^<]*\">)", re.sub(r"<pre>.*?</pre>", "", text, flags=re.S)):
+            complain(f"findings/{rule.id}.html has the name of a constant where a reader expects words")
         for section in ("What is wrong", "How it is found", "Example", "How to fix it"):
             if f"<h2>{section}</h2>" not in text:
                 complain(f"findings/{rule.id}.html lacks {section!r}")
@@ -79,6 +91,41 @@ def check_findings(out):
              if "Recommended" in (out / f"findings/{rule.id}.html").read_text()]
     if len(shown) < 10:
         complain(f"only {len(shown)} findings have an example with a recommendation")
+
+
+def check_options(out):
+    text = (out / "options.html").read_text()
+    for name in ("run", "analyze", "replay", "doctor"):
+        if f'<h2 id="{name}">' not in text or f"Usage: stallscope {name}" not in text:
+            complain(f"options.html lacks the command {name}")
+
+
+def check_samples(out):
+    for trace in (SOURCE / "sample_traces/findings").glob("*.sst"):
+        page = (out / f"gallery/{trace.stem}.html").read_text()
+        if not re.search(rf"<h3>(<span[^>]*>[^<]*</span>)?{trace.stem}\b", page):
+            complain(f"the report of {trace.name} does not have the finding")
+
+
+def check_metrics(out, scratch):
+    rows = re.findall(r"<tr><td[^>]*><code>(.*?)</code></td><td[^>]*>(.*?)</td>",
+                      (out / "metrics.html").read_text())
+    if len(rows) < 80:
+        complain(f"only {len(rows)} metrics")
+    metrics = []
+    for path, meaning in rows:
+        if not meaning:
+            complain(f"metrics.html: {path} has no meaning")
+        path = html.unescape(path.replace("<wbr>", ""))
+        metrics.append(path.replace("CATEGORY", "compute"))
+    budget = Path(scratch) / "budget.json"
+    budget.write_text(json.dumps({"schema": "stallscope.budget/1", "checks": [
+        {"metric": metric, "max": 1e30, "level": "warn"} for metric in metrics]}))
+    checked = subprocess.run(
+        [BUILD / "bin/stallscope", "analyze", SOURCE / "sample_traces/input_decode.sst", "--no-price",
+         "--budget", budget], capture_output=True, text=True)
+    if checked.returncode != 0:
+        complain(f"a budget refuses a metric of the site: {checked.stderr}")
 
 
 def check_placeholders(out):
@@ -103,6 +150,9 @@ with tempfile.TemporaryDirectory() as scratch:
     if links < 1000:
         complain(f"only {links} links were followed")
     check_findings(site)
+    check_options(site)
+    check_samples(site)
+    check_metrics(site, scratch)
     check_placeholders(site)
     print(f"{links} links followed")
 sys.exit(failed)

@@ -56,6 +56,10 @@ done
 [[ $(find "$tree/share/doc/stallscope/licenses" -type f -size +0 | wc -l) -ge 25 ]] ||
   fail "licenses are missing"
 test -s "$tree/share/doc/stallscope/licenses/fonts-dejavu-core.txt"
+# They refer to texts that only Debian has in that place.
+for name in GPL-3 LGPL-2.1 Apache-2.0; do
+  test -s "$tree/share/doc/stallscope/licenses/common/$name.txt" || fail "the text of $name is missing"
+done
 
 if command -v xvfb-run >/dev/null && command -v xdotool >/dev/null; then
   echo "--- its window"

@@ -85,5 +85,6 @@ if(TARGET stallscope_app)
   install(FILES "${desktop}/stallscope.xml" COMPONENT desktop
     DESTINATION "${CMAKE_INSTALL_DATADIR}/mime/packages")
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/sample_traces/" COMPONENT desktop
-    DESTINATION "${CMAKE_INSTALL_DATADIR}/stallscope/samples" FILES_MATCHING PATTERN "*.sst")
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/stallscope/samples"
+    FILES_MATCHING PATTERN "*.sst" REGEX "/(findings|recorders|specs)\$" EXCLUDE)
 endif()

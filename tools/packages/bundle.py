@@ -20,6 +20,9 @@ from pathlib import Path
 PROGRAMS = ["stallscope", "stallscope-gui"]
 LIBRARIES = Path("lib/stallscope")
 FALLBACK = "fallback"
+LICENSES = Path("share/doc/stallscope/licenses")
+# Debian has the text of each common license once; a copyright file names it by its place there.
+COMMON_LICENSES = Path("/usr/share/common-licenses")
 
 # Parts of the C library: they belong to the machine's kernel and loader.
 SYSTEM = re.compile(r"^(ld-linux.*|lib(c|m|dl|rt|pthread|resolv|util|anl|nsl|mvec))\.so")
@@ -97,10 +100,22 @@ def bundle(prefix):
         origin = "$ORIGIN" if to_ours == "." else f"$ORIGIN/{to_ours}"
         run("patchelf", "--set-rpath",
             ":".join([origin, *SYSTEM_FOLDERS, f"{origin}/{FALLBACK}"]), file)
-    licenses = prefix / "share/doc/stallscope/licenses"
+    licenses = prefix / LICENSES
     licenses.mkdir(parents=True, exist_ok=True)
     for package in packages_of(libraries):
         shutil.copy(f"/usr/share/doc/{package}/copyright", licenses / f"{package}.txt")
+    (licenses / "common").mkdir(exist_ok=True)
+    for name in common_licenses(licenses):
+        shutil.copy(COMMON_LICENSES / name, licenses / "common" / f"{name}.txt")
+
+
+def common_licenses(folder):
+    """The names of those that the copyright files of a folder refer to."""
+    found = set()
+    for file in folder.glob("*.txt"):
+        found |= set(re.findall(rf"{COMMON_LICENSES}/([A-Z]\w*(?:-[0-9]+(?:\.[0-9]+)*)?)",
+                                file.read_text(errors="replace")))
+    return sorted(name for name in found if (COMMON_LICENSES / name).is_file())
 
 
 def elf_files(prefix):

@@ -12,7 +12,9 @@ class Rule:
     rows: str                        # of the checklist: "4", "13 and 18", ""
     why: str                         # the problem, in a sentence
     code: dict = field(default_factory=dict)        # framework -> the change in its terms
-    thresholds: list = field(default_factory=list)  # (name, value, reason)
+    thresholds: list = field(default_factory=list)  # (name, in words, value, reason)
+    changes: list = field(default_factory=list)     # what it recommends, in words
+    cases: list = field(default_factory=list)       # (it is reported, it is not), from its tests
 
 
 def comment(lines):
@@ -25,8 +27,41 @@ def comment(lines):
     return " ".join(text)
 
 
+def in_words(name):
+    """kSmallFileBytes -> small file"""
+    return re.sub(r" (?:bytes|ns)$", "", re.sub(r"(?<!^)(?=[A-Z])", " ", name[1:]).lower())
+
+
+def worth(name, value, known):
+    """A constant's expression as a number with its unit."""
+    text = re.sub(r"\bk\w+", lambda at: f"({known[at[0]]})" if at[0] in known else at[0],
+                  value.replace("'", ""))
+    text = re.sub(r"\w+\{(\d+)\}", r"\1", text)
+    if text.startswith("{"):
+        low, middle, high = text.strip("{}").split(", ")
+        return f"{middle} ({low} to {high})"
+    if not re.fullmatch(r"[\d.e+*/<() -]+", text):
+        return text
+    number = eval(text)  # digits and operators of a source of this checkout
+    if name.endswith("Bytes"):
+        unit = next(power for power in (2, 1, 0) if number >= 1024 ** power)
+        return f"{number / 1024 ** unit:g} {('bytes', 'KiB', 'MiB')[unit]}"
+    if name.endswith("Ns"):
+        return f"{number / 1e6:g} ms" if number >= 1e6 else f"{number / 1e3:g} us"
+    return f"{number:g}"
+
+
 def thresholds(text):
-    """{name: (value, reason)}; one comment may cover several constants."""
+    """{name: (in words, value, reason)}; one comment may stand above several constants."""
+    read = constants(text)
+    values = {name: value for name, (value, _) in read.items()}
+    named = lambda reason: re.sub(r"\bk[A-Z]\w+", lambda at: f'"{in_words(at[0])}"', reason)
+    return {name: (in_words(name), worth(name, value, values), named(reason))
+            for name, (value, reason) in read.items()}
+
+
+def constants(text):
+    """{name: (value, reason)}"""
     found, reason = {}, []
     for line in text.splitlines():
         constant = re.match(r"constexpr \w+(?:<.*>)? (k\w+) = (.*);", line)
@@ -53,6 +88,59 @@ def advice(text):
     return found
 
 
+def arguments(text):
+    """What is between the commas of a brace that `text` begins with; nothing of what it nests."""
+    found, depth, at = [""], 0, 0
+    while at < len(text):
+        string = re.match(r'"(?:[^"\\]|\\.)*"', text[at:])
+        letter = string[0] if string else text[at]
+        at += len(letter)
+        if not string and letter in ")}]":
+            depth -= 1
+            if depth == 0:
+                return [part.strip() for part in found]
+        if depth == 1 and letter == ",":
+            found.append("")
+        elif depth >= 1:
+            found[-1] += letter
+        if not string and letter in "({[":
+            depth += 1
+    return []
+
+
+def literal(text):
+    """The text of adjacent C++ strings."""
+    return "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', text))
+
+
+def changes(text):
+    """What a rule recommends, with dots where it has a name or a number."""
+    found = []
+    for at in re.finditer(r"\bRecommend(?:Unpriced)?(?=\()", text):
+        strings = [literal(adjacent) for adjacent in re.findall(
+            r'(?:"(?:[^"\\]|\\.)*"\s*)+', arguments(text[at.end():])[1])]
+        # One that is put together from pieces of words reads as nothing.
+        if any(re.search(r"\w\{\}|\{\}\w", string) for string in strings):
+            continue
+        for string in strings:
+            words = re.sub(r"(\{[^}]*\})+", "...", string).rstrip(": ")
+            if len(words) > 15 and words not in found:
+                found.append(words)
+    return found
+
+
+def cases(root):
+    """{id: [(it is reported, it is not)]}: the rules' own tests, each with its nearest miss."""
+    found = {}
+    for path in sorted((root / "tests/analyzer/findings").glob("*_scenarios.cpp")):
+        text = path.read_text()
+        for at in re.finditer(r'\{"[a-z-]+",\s*"', text):
+            row = arguments(text[at.start():])
+            if len(row) == 5:
+                found.setdefault(literal(row[0]), []).append((literal(row[1]), literal(row[3])))
+    return found
+
+
 def capital(text):
     return text[:1].upper() + text[1:]
 
@@ -60,6 +148,7 @@ def capital(text):
 def rules(root):
     folder = root / "analyzer/findings"
     known = thresholds((folder / "thresholds.h").read_text())
+    tried = cases(root)
     listed = re.findall(r"rules/(\w+)\.cpp", (folder / "CMakeLists.txt").read_text())
     made = []
     for name in listed:
@@ -70,11 +159,13 @@ def rules(root):
         about = comment(text.splitlines())
         rows = re.match(r"Rows? ([\d and,]+): ", about)
         why = about[rows.end():] if rows else re.sub(r"^No row of its own: ", "", about)
+        id = re.search(r'\.id = "([^"]+)"', text)[1]
         made.append(Rule(
-            id=re.search(r'\.id = "([^"]+)"', text)[1], source=str(path.relative_to(root)),
+            id=id, source=str(path.relative_to(root)),
             rows=rows[1] if rows else "", why=capital(why), code=advice(text),
             thresholds=[(word, *known[word]) for word in known
-                        if re.search(rf"\b{word}\b", text)]))
+                        if re.search(rf"\b{word}\b", text) and not word.endswith("Shown")],
+            changes=changes(text), cases=tried.get(id, [])))
     return made
 
 

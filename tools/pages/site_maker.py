@@ -29,8 +29,27 @@ def escape(text):
 
 def table(head, rows):
     cells = "".join(f"<th>{title}</th>" for title in head)
-    lines = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>\n" for row in rows)
-    return f'<div class="wide"><table><thead><tr>{cells}</tr></thead>\n<tbody>{lines}</tbody></table></div>'
+    lines = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>\n"
+                    for row in rows)
+    return in_frame(f"<table><thead><tr>{cells}</tr></thead>\n<tbody>{lines}</tbody></table>")
+
+
+def in_frame(body):
+    """Tables scroll in a frame of their own; a cell of prose keeps lines that can be read."""
+    body = re.sub(r"<td>(?=((?:(?!</td>).)*)</td>)",
+                  lambda at: '<td class="prose">' if len(re.sub("<[^>]*>", "", at[1])) > 40
+                  else at[0], body)
+    return body.replace("<table>", '<div class="wide"><table>').replace("</table>", "</table></div>")
+
+
+def picture(panel, text):
+    return (f'<picture><source srcset="{panel}_dark.png" media="(prefers-color-scheme: dark)">'
+            f'<img src="{panel}_light.png" alt="{escape(text)}" loading="lazy"></picture>')
+
+
+def path_code(path):
+    """It may be broken behind its dots, to fit a narrow screen."""
+    return "<code>" + re.sub(r"([._\]])(?=\w)", r"\1<wbr>", escape(path)) + "</code>"
 
 
 def code(text):
@@ -68,9 +87,10 @@ class Site:
             return f'<li><a href="{escape(way)}"{here}>{escape(title)}</a></li>'
         groups = [
             ("Start", [("stallscope", "index.html"), ("Commands", "analyzer/cli/index.html"),
+                       ("Options", "options.html"),
                        ("Gallery", "gallery/index.html")]),
             ("Recipes", [(title, self.place(page)) for title, page in RECIPES.items()]),
-            ("Reference", [("Findings", "findings/index.html"), ("Report fields", "fields.html"),
+            ("Reference", [("Findings", "findings/index.html"), ("Report fields", "analyzer/report/FIELDS.html"),
                            ("Metrics", "metrics.html"), ("Budgets", "analyzer/budget/index.html"),
                            ("Specs", "analyzer/spec/index.html"),
                            ("Other profilers' traces", "analyzer/importers/index.html"),
@@ -113,10 +133,15 @@ class Site:
         body = markdown.markdown(text, extensions=["fenced_code", "tables", "toc", "sane_lists"])
         body = re.sub(r'(href|src)="([^"]+)"',
                       lambda at: f'{at[1]}="{escape(self.target(page, html.unescape(at[2])))}"', body)
-        body = body.replace("<table>", '<div class="wide"><table>').replace(
-            "</table>", "</table></div>")
+        body = in_frame(self.in_both_colors(page, body))
         title = re.search(r"^# (.+)$", text, re.M)
         return (title[1] if title else page), body
+
+    def in_both_colors(self, page, body):
+        """The README's picture is light; the gallery has the same panel dark, too."""
+        gallery = posixpath.relpath("gallery", posixpath.dirname(self.place(page)) or ".")
+        return re.sub(r'<img alt="([^"]*)" src="[^"]*gui/(\w+)\.png" ?/?>',
+                      lambda at: picture(f"{gallery}/{at[2]}", html.unescape(at[1])), body)
 
     def write_pages(self):
         rows = []
@@ -139,6 +164,16 @@ class Site:
 
     # --- What the program says about itself ---
 
+    def write_options(self):
+        """Each command's help."""
+        program = self.build / "bin/stallscope"
+        commands = samples.run(program, "--help").split("Subcommands:")[1]
+        parts = ["<h1>Options</h1><p>What <code>stallscope COMMAND --help</code> prints; "
+                 '<a href="analyzer/cli/index.html">what each command is for</a>.</p>']
+        for name in re.findall(r"^  ([a-z]+) ", commands, re.M):
+            parts.append(f'<h2 id="{name}">{name}</h2>{code(samples.run(program, name, "--help"))}')
+        self.write("options.html", "Options", "".join(parts))
+
     def write_findings(self, reports):
         rules = findings.rules(self.root)
         techniques = findings.techniques(self.root)
@@ -148,7 +183,8 @@ class Site:
                 seen.setdefault(finding["id"], []).append((name, report, finding))
         rows = []
         for rule in rules:
-            examples = seen.get(rule.id, [])
+            # The sample that is there for it comes first.
+            examples = sorted(seen.get(rule.id, []), key=lambda example: example[0] != rule.id)
             rows.append([f'<a href="{rule.id}.html"><code>{rule.id}</code></a>', escape(rule.why),
                          ", ".join(techniques.get(row, "") for row in
                                    re.findall(r"\d+", rule.rows)),
@@ -168,27 +204,34 @@ class Site:
         if names:
             parts.append(f"<p>Technique: {escape(', '.join(names))}.</p>")
         parts.append("<h2>How it is found</h2>")
+        if rule.cases:
+            parts.append("<p>It is reported in the first case and not in the second, which "
+                         "differs in nothing else. Both are tests of the rule.</p>"
+                         + table(["reported", "not reported"],
+                                 [[escape(found), escape(unless)] for found, unless in rule.cases]))
         if rule.thresholds:
-            parts.append(table(["threshold", "value", "reason"],
-                               [[f"<code>{escape(name)}</code>", f"<code>{escape(value)}</code>",
-                                 escape(reason)] for name, value, reason in rule.thresholds]))
+            parts.append(table(["figure", "value", "reason"],
+                               [[f'<span title="{escape(name)}">{escape(words)}</span>',
+                                 escape(value), escape(reason)]
+                                for name, words, value, reason in rule.thresholds]))
         parts.append(f'<p>The rule is <a href="../source/{rule.source}.html">'
                      f"<code>{rule.source}</code></a>.</p>")
         parts.append("<h2>Example</h2>")
         if not examples:
-            parts.append("<p>No sample trace shows it yet.</p>")
+            parts.append("<p>No recorded sample shows it yet: the cases above are made by hand.</p>")
         for name, report, finding in examples[:2]:
             parts.append(self.example(name, report, finding))
         parts.append("<h2>How to fix it</h2>")
-        # As a report fills it in, if one does; otherwise with its placeholders.
+        if rule.changes:
+            parts.append("<ul>" + "".join(f"<li>{escape(text)}</li>" for text in rule.changes) + "</ul>")
+        # As the report fills it in, where there is one; else with its placeholders.
         filled = self.filled_code(examples)
         for framework, text in rule.code.items():
             parts.append(f"<h3>{framework}</h3>{code(filled.get(framework.lower(), text))}")
         if any("{" in text for text in rule.code.values()) and not filled:
-            parts.append("<p>Reports replace the braces by the stage and the value.</p>")
-        if not rule.code:
-            parts.append("<p>The rule has no code for a framework: the finding's text says what to "
-                         "do.</p>")
+            parts.append("<p>In place of the braces the report has the stage and the value.</p>")
+        if not rule.code and not rule.changes:
+            parts.append("<p>There is nothing to change: the finding says why.</p>")
         return "".join(parts)
 
     @staticmethod
@@ -219,43 +262,58 @@ class Site:
         return "".join(lines)
 
     def write_fields(self, reports):
-        known = samples.fields(reports)
-        shown = lambda text: f"<code>{escape(text[:60])}</code>" if text else ""
-        rows = [[f"<code>{escape(path)}</code>", kind, shown(example)]
-                for path, (kind, example) in sorted(known.items())]
-        self.write("fields.html", "Report fields",
-                   "<h1>Report fields</h1><p>The fields of the JSON report (<code>stallscope.report/1</code>), "
-                   "each with a value from the sample traces. Fields are only added, and never change "
-                   "their meaning; a value that a trace cannot show is null and "
-                   "named in <code>trust.limits</code>. <a href=\"analyzer/report/index.html\">More "
-                   "about reports</a>.</p>" + table(["field", "kind", "example"], rows))
-        metrics = [(path, example) for path, (kind, example) in sorted(known.items())
-                   if kind in ("number", "true or false") and not path.startswith("run.spec")]
-        rows = [[f"<code>{escape(self.metric(path))}</code>", shown(example)]
-                for path, example in metrics]
+        """The page of the report's fields with a value of each; and of these the metrics."""
+        page = "analyzer/report/FIELDS.md"
+        values = samples.values(reports)
+        unknown = samples.without_row(values, (self.root / page).read_text())
+        if unknown:
+            raise SystemExit(f"{page} does not describe {', '.join(sorted(unknown))}")
+        title, body = self.rendered(page)
+        metrics = []
+        for line in (self.root / page).read_text().splitlines():
+            row = re.fullmatch(r"\| `([^`]+)` \| ([^|]*) \| (?:yes )?\| ?(.*?) ?\|", line)
+            if row and "| yes |" in line:
+                metrics.append([path_code(row[1].replace("[]", "[NAME]")),
+                                markdown.markdown(row[3])[3:-4], samples.shown(values, row[1])])
         self.write("metrics.html", "Metrics",
-                   "<h1>Metrics</h1><p>A <a href=\"analyzer/budget/index.html\">budget</a> can check these "
-                   "numbers of the report, by their paths. Replace NAME by the name of the row, as in "
-                   "<code>stages[decode].utilization</code>.</p>"
-                   + table(["metric", "example"], rows))
+                   "<h1>Metrics</h1><p>What a <a href=\"analyzer/budget/index.html\">budget</a> can "
+                   "check: a path to a number of the report. In place of NAME is the row that is "
+                   "meant, as in <code>stages[decode].utilization</code>, in place of CATEGORY one of "
+                   "<code>compute</code>, <code>communication</code>, <code>transfer</code>, "
+                   "<code>launch</code>, <code>input_stall</code>, <code>sync</code> and "
+                   "<code>other</code>. "
+                   f'<a href="{self.place(page)}">All fields</a>.</p>'
+                   + table(["metric", "meaning", "example"],
+                           [[path, meaning, escape(value)] for path, meaning, value in metrics]))
+        body = re.sub(r"<tr>\s*<th>field</th>(.*?)</tr>",
+                      lambda at: f"<tr><th>field</th>{at[1]}<th>example</th></tr>", body, flags=re.S)
+        body = re.sub(r"(<tr>\s*<td[^>]*><code>([^<]+)</code></td>.*?)</tr>",
+                      lambda at: f"{at[1]}<td>{self.value(values, html.unescape(at[2]))}</td></tr>",
+                      body, flags=re.S)
+        body = re.sub(r"(<td[^>]*>)<code>([^<]+)</code>(?=</td>\s*<td>(?:text|number|list|object|true))",
+                      lambda at: at[1] + path_code(html.unescape(at[2])), body)
+        self.write(self.place(page), title, body)
 
     @staticmethod
-    def metric(path):
-        return path.replace("[]", "[NAME]")
+    def value(values, path):
+        text = samples.shown(values, path)
+        return f"<code>{escape(text)}</code>" if text else ""
 
     def write_gallery(self, reports):
-        rows = [[f'<a href="{name}.html">{name}</a>', escape(report["verdict"]["text"]),
-                 ", ".join(f'<a href="../findings/{finding["id"]}.html">{finding["id"]}</a>'
-                           for finding in report["findings"])]
-                for name, report in reports.items()]
+        def rows(of_findings):
+            return [[f'<a href="{name}.html">{name}</a>', escape(report["verdict"]["text"]),
+                     ", ".join(f'<a href="../findings/{id}.html">{id}</a>'
+                               for id in dict.fromkeys(row["id"] for row in report["findings"]))]
+                    for name, report in reports.items()
+                    if samples.is_for_finding(self.root, name) == of_findings]
+        head = ["report", "verdict", "findings"]
         pictures = "".join(
-            f'<figure><picture><source srcset="{panel}_dark.png" media="(prefers-color-scheme: dark)">'
-            f'<img src="{panel}_light.png" alt="The panel {panel}" loading="lazy"></picture>'
-            f"<figcaption>{panel}</figcaption></figure>" for panel in samples.PANELS)
+            f'<figure>{picture(panel, f"The panel {panel}")}<figcaption>{panel}</figcaption></figure>'
+            for panel in samples.PANELS)
         self.write("gallery/index.html", "Gallery",
-                   "<h1>Gallery</h1><h2>Reports</h2><p>The HTML report of each sample trace: a single file "
-                   "without scripts.</p>" + table(["report", "verdict", "findings"], rows)
-                   + f"<h2>The window</h2><p>Its panels on <code>{samples.PICTURED}</code>, drawn by "
+                   "<h1>Gallery</h1><h2>Reports</h2><p>The HTML report of each sample trace: one file, "
+                   "without scripts.</p>" + table(head, rows(False))
+                   + "<h3>One per finding</h3>" + table(head, rows(True)) + f"<h2>The window</h2><p>Its panels on <code>{samples.PICTURED}</code>, drawn by "
                    "<code>stallscope-gui --export-png</code>.</p>" + pictures)
 
 
@@ -268,6 +326,7 @@ def make(root, build, out):
     reports = samples.reports(root, build, out / "gallery")
     samples.pictures(root, build, out / "gallery")
     site.write_pages()
+    site.write_options()
     site.write_findings(reports)
     site.write_fields(reports)
     site.write_gallery(reports)

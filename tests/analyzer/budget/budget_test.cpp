@@ -2,8 +2,17 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <array>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+
+#include "analyzer/base/file.h"
 #include "analyzer/budget/metric.h"
 #include "tests/analyzer/report/sample_reports.h"
+#include "tests/support/paths.h"
 
 using namespace stallscope;
 using budget::CheckBudget;
@@ -125,6 +134,38 @@ TEST_SUITE("fast") {
     for (const std::string& figure : budget::KnownFigures()) {
       budget::Metric metric;
       CHECK_FALSE(budget::ReadMetric(figure, metric).has_value());
+    }
+  }
+
+  TEST_CASE("the page of the report's fields marks exactly the figures that a budget can check") {
+    const auto page = ReadWholeFile(test::SourceDir() + "/analyzer/report/FIELDS.md", 1 << 20);
+    REQUIRE(page.ok());
+    constexpr std::array<const char*, 7> kCategories = {
+        "compute", "communication", "transfer", "launch", "input_stall", "sync", "other"};
+    const std::regex row(R"(\| `([^`]+)` \|[^|]*\| yes \|.*)");
+    const std::string any = "CATEGORY";
+    std::set<std::string> marked;
+    std::istringstream lines(page.value());
+    for (std::string line; std::getline(lines, line);) {
+      std::smatch cells;
+      if (!std::regex_match(line, cells, row)) continue;
+      const std::string field = cells[1].str();
+      const size_t at = field.find(any);
+      if (at == std::string::npos) {
+        marked.insert(field);
+        continue;
+      }
+      for (const char* category : kCategories) {
+        marked.insert(std::string(field).replace(at, any.size(), category));
+      }
+    }
+    const auto& known = budget::KnownFigures();
+    for (const std::string& figure : known) {
+      CHECK_MESSAGE(marked.contains(figure), "the page does not have " << figure);
+    }
+    for (const std::string& field : marked) {
+      CHECK_MESSAGE(std::find(known.begin(), known.end(), field) != known.end(),
+                    "no budget can check " << field);
     }
   }
 

@@ -334,6 +334,19 @@ TEST_SUITE("fast") {
     CHECK(other.out.find("measured") == std::string::npos);
   }
 
+  TEST_CASE("what tune says fits 80 columns; settings, patches and paths are whole") {
+    const ProgramResult run =
+        RunStallscope({"tune", stallscope::test::SourceDir() + "/sample_traces/input_decode.sst",
+                       "--mode", "simulate"});
+    CHECK_MESSAGE(run.exit_code == 0, run.err);
+    CHECK(run.out.find("\nended ") != std::string::npos);
+    std::istringstream lines(run.out);
+    for (std::string line; std::getline(lines, line);) {
+      const bool copied = line.starts_with("#") || line.starts_with("patch");
+      if (!copied) CHECK_MESSAGE(line.size() <= 80, line);
+    }
+  }
+
   TEST_CASE("tune writes a faster spec, and prints by how much") {
     ScratchDir dir;
     const std::string trace = Recorded(dir, kSleepy);

@@ -87,6 +87,46 @@ TEST_SUITE("fast") {
     CHECK_FALSE(Has(text, "--budget"));
   }
 
+  TEST_CASE("without arguments: the ranks of a run are analyzed together, not compared") {
+    const ScratchDir dir;
+    for (const char* rank : {"0", "2", "10"}) {
+      CopySample("compute.sst", dir / ("run." + std::string(rank) + ".sst"));
+    }
+    const std::string text = Offered(dir);
+    CHECK(Has(text, "run.0.sst to run.10.sst are the 3 ranks of a run"));
+    CHECK(Has(text, "  stallscope analyze run.0.sst run.2.sst run.10.sst\n"));
+    CHECK_FALSE(Has(text, "compare"));
+    const ScratchDir single;
+    CopySample("compute.sst", single / "run.0.sst");
+    CopySample("compute.sst", single / "other.1.sst");
+    CHECK(Has(Offered(single), "compare --base"));
+  }
+
+  TEST_CASE("without arguments: what is below the folder is offered if nothing is in it") {
+    const ScratchDir dir;
+    std::filesystem::create_directories(dir / "src");
+    std::filesystem::create_directories(dir / "venv/lib");
+    std::filesystem::create_directories(dir / "a/b/c");
+    Write(dir / "src/train.py", kTraining);
+    Write(dir / "venv/pyvenv.cfg", "");
+    Write(dir / "venv/lib/train_all.py", kTraining);
+    Write(dir / "a/b/c/train_deep.py", kTraining);
+    const std::string text = Offered(dir);
+    CHECK(Has(text, "stallscope run -- python"));
+    CHECK(Has(text, " src/train.py\n"));
+    CHECK_FALSE(Has(text, "train_all"));
+    CHECK_FALSE(Has(text, "train_deep"));
+    // TensorBoard's folders are deeper.
+    const std::string profile = "logs/first/plugins/profile/2026_11_24";
+    std::filesystem::create_directories(dir / profile);
+    CopySample("tf_images_slow.xplane.pb.gz", dir / (profile + "/host.xplane.pb.gz"));
+    CHECK(Has(Offered(dir), "  stallscope analyze " + profile + "/host.xplane.pb.gz\n"));
+    CopySample("compute.sst", dir / "a/run.sst");
+    CHECK_FALSE(Has(Offered(dir), "compare"));
+    Write(dir / "main.py", kTraining);
+    CHECK_FALSE(Has(Offered(dir), "src/train.py"));
+  }
+
   TEST_CASE("without arguments: a budget and a spec are offered to the commands that read them") {
     const ScratchDir dir;
     CopySample("specs/compute.json", dir / "-spec.json");
