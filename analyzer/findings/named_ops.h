@@ -12,7 +12,14 @@
 
 namespace stallscope::findings {
 
-enum class OpFamily : uint8_t { kDecode, kResize, kPython };
+enum class OpFamily : uint8_t {
+  kDecode,
+  kResize,
+  kPython,
+  kReadFile,   // a file for each element
+  kParseText,  // a line of CSV
+  kHdf5,
+};
 
 struct NamedOp {
   std::string name;    // of the one that takes longest: "DecodeJpeg"
@@ -25,6 +32,9 @@ std::optional<NamedOp> OpsOfFamily(const Case& c, OpFamily family);
 
 // The part of the work of this stage and those that work beside it that is this operation: 0 to 1.
 double PartOfWork(const Case& c, const NamedOp& op);
+
+// Of the maps and PyTorch's loaders, the one whose work steps wait for most; None without any.
+StageId BusiestForWork(const Case& c);
 
 // A source that is a generator in Python, or a map that calls Python for each element: one at a
 // time, however many workers it has.
