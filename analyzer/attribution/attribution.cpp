@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "analyzer/attribution/beside.h"
 #include "analyzer/attribution/blame.h"
 #include "analyzer/attribution/device_use.h"
 #include "analyzer/attribution/groundwork.h"
@@ -174,6 +175,7 @@ std::optional<Attribution> Attribute(const Groundwork& ground, unsigned threads,
   SetRates(run, partition, result);
   result.cross_check = CheckAgainstCapacity(run, result.stages, result.blame);
   result.sensitivities = SensitivitiesOf(run);
+  result.beside = BesideSteps(run, window);
   result.limits = partition.limits;
   SayProfiled(run, window, result.limits);
   SayLimits(run, ground.split, result, result.limits);

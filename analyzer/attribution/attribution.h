@@ -97,6 +97,14 @@ struct Blame {
   double fraction = 0;  // of the window
 };
 
+// What the trainer did that is no training: "evaluation", "checkpoint".
+struct BesideUse {
+  std::string name;
+  uint64_t count = 0;  // evaluated batches; checkpoints
+  int64_t ns = 0;
+  double fraction = 0;  // of the window
+};
+
 // A step's longest wait for one element.
 struct Straggler {
   uint64_t step = 0;
@@ -297,6 +305,7 @@ struct Attribution {
   std::vector<StepShare> steps;
   PerCategory<std::optional<CategoryTotal>> breakdown;
   std::vector<Blame> blame;           // largest first
+  std::vector<BesideUse> beside;      // largest first; empty: the trace shows none
   std::vector<Straggler> stragglers;  // largest first, at most 10
   std::vector<StageUse> stages;       // by id
   std::vector<DeviceUse> devices;

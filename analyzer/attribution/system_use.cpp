@@ -269,6 +269,26 @@ CpuUse UseOfCpu(const model::Run& run, const Window& window, const CounterRates&
   return use;
 }
 
+namespace {
+
+bool IsMap(const model::Run& run, StageId stage) { return run.stages[stage.value].kind == "map"; }
+
+bool IsBatch(const model::Run& run, StageId stage) {
+  return run.stages[stage.value].kind == "batch";
+}
+
+// In a batch as its stage assembles it; 0 if the run does not show it.
+uint64_t BytesOfSample(const model::Run& run, const std::vector<StageUse>& stages) {
+  for (const StageUse& stage : stages) {
+    if (!IsBatch(run, stage.stage) || stage.elements == 0) continue;
+    return static_cast<uint64_t>(static_cast<double>(stage.bytes) /
+                                 static_cast<double>(stage.elements) * stage.items_per_sample);
+  }
+  return 0;
+}
+
+}  // namespace
+
 MemoryUse UseOfMemory(const model::Run& run, const CounterRates& counters,
                       const std::vector<StageUse>& stages) {
   MemoryUse use;
@@ -292,16 +312,23 @@ MemoryUse UseOfMemory(const model::Run& run, const CounterRates& counters,
     if (stage.known()) use.stages.push_back({stage, most});
   }
   // A queue holds what came from the stage before: its depth times an element's bytes.
+  const uint64_t of_sample = BytesOfSample(run, stages);
   for (const StageUse& stage : stages) {
     if (!stage.queue.has_value() || stage.queue->capacity == 0) continue;
     const StageUse* from = &stage;
+    bool mapped = false;
     for (size_t links = 0; from->bytes == 0 && links < stages.size(); ++links) {
+      mapped = mapped || IsMap(run, from->stage);
       const auto& inputs = run.stages[from->stage.value].inputs;
       if (inputs.empty() || !inputs.front().known()) break;
       from = &stages[inputs.front().value];
     }
     if (from->bytes == 0 || from->elements == 0) continue;
-    use.stages.push_back({stage.stage, stage.queue->capacity * (from->bytes / from->elements)});
+    // What a map leaves is not recorded, and a decoded image is not the size of its file: the
+    // samples of a batch are.
+    const bool sample = mapped && of_sample > 0 && !IsBatch(run, from->stage);
+    const uint64_t each = sample ? of_sample : from->bytes / from->elements;
+    use.stages.push_back({stage.stage, stage.queue->capacity * each});
   }
   return use;
 }

@@ -211,6 +211,10 @@ StageRole RoleOf(const Case& c, StageId stage) {
   return StageRole::kOther;
 }
 
+bool IsTuned(const Case& c, StageId stage) {
+  return stage.value < c.run.stages.size() && c.run.stages[stage.value].tuned;
+}
+
 bool IsDataLoader(const Case& c, StageId stage) {
   return stage.value < c.run.stages.size() && c.run.stages[stage.value].kind == "dataloader";
 }

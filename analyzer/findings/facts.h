@@ -58,6 +58,8 @@ enum class StageRole {
 };
 // By the stage's kind; foreign traces have names of their own ("ParallelMapV2").
 StageRole RoleOf(const Case& c, StageId stage);
+// Its framework's tuner chooses its workers already.
+bool IsTuned(const Case& c, StageId stage);
 // PyTorch's, as its profiler sees it: workers of its own are other processes.
 bool IsDataLoader(const Case& c, StageId stage);
 // Of a recorded job, the loader that this stage belongs to; null for other stages.

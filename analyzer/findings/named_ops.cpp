@@ -33,6 +33,9 @@ constexpr std::array kFamilyWords = {
     FamilyWord{"PIL/Image.py(): resize", OpFamily::kResize},
     FamilyWord{"EagerPyFunc", OpFamily::kPython},
     FamilyWord{"PyFunc", OpFamily::kPython},
+    FamilyWord{"ReadFile", OpFamily::kReadFile},
+    FamilyWord{"DecodeCSV", OpFamily::kParseText},
+    FamilyWord{"h5py/_hl/dataset.py(): __getitem__", OpFamily::kHdf5},
 };
 
 // Without the line number of "PIL/Image.py(214): load", which differs between versions.
@@ -112,6 +115,19 @@ double PartOfWork(const Case& c, const NamedOp& op) {
   }
   if (busy <= 0) return 0;
   return std::min(1.0, static_cast<double>(op.ns) / static_cast<double>(busy));
+}
+
+StageId BusiestForWork(const Case& c) {
+  StageId busiest;
+  double most = 0;
+  for (const auto& stage : c.run.stages) {
+    if (RoleOf(c, stage.id) != StageRole::kMap && !IsDataLoader(c, stage.id)) continue;
+    const double share = BlamedForWork(c, stage.id);
+    if (share <= most) continue;
+    most = share;
+    busiest = stage.id;
+  }
+  return busiest;
 }
 
 bool CallsPython(const Case& c, StageId stage) {

@@ -10,7 +10,14 @@
 
 namespace stallscope::findings {
 
-enum class OpFamily : uint8_t { kDecode, kResize, kPython };
+enum class OpFamily : uint8_t {
+  kDecode,
+  kResize,
+  kPython,
+  kReadFile,   // a file for each element
+  kParseText,  // a line of CSV
+  kHdf5,
+};
 
 struct NamedOp {
   std::string name;    // the slowest one: "DecodeJpeg"
@@ -23,6 +30,9 @@ std::optional<NamedOp> OpsOfFamily(const Case& c, OpFamily family);
 
 // The share of this operation in the work of its stage and those that work beside it: 0 to 1.
 double PartOfWork(const Case& c, const NamedOp& op);
+
+// Of the maps and PyTorch's loaders, the one whose work steps wait for most; None without any.
+StageId BusiestForWork(const Case& c);
 
 // True for a source that is a Python generator, or a map that calls Python for each element: it
 // works on one element at a time, however many workers it has.

@@ -223,6 +223,7 @@ void Assembler::AddDefinitions(trace::Definitions definitions) {
     to.workers = from.workers;
     to.ordered = from.ordered;
     to.loader = Known(from.loader);
+    to.tuned = from.tuned;
   }
   for (trace::QueueInfo& from : definitions.queues) {
     if (!Admit(run_.queues, from.id.value, trace::kMaxQueues, kQueuesWord)) continue;

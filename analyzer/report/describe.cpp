@@ -160,6 +160,15 @@ Table ProbeTable(const Report& report) {
   return table;
 }
 
+Table BesideTable(const Report& report) {
+  Table table{{{"what", false, true}, {"count", true}, {"time", true}, {"share", true}}, {}, ""};
+  for (const attribution::BesideUse& use : report.beside) {
+    table.rows.push_back({use.name, words::Grouped(use.count), words::Duration(use.ns),
+                          words::Percent(use.fraction)});
+  }
+  return table;
+}
+
 std::string CopyWord(const attribution::CopyUse& copy) {
   constexpr std::array<const char*, 3> kDirections = {"h2d", "d2h", "d2d"};
   constexpr std::array<const char*, 3> kMemory = {"", ", pinned", ", pageable"};
@@ -457,6 +466,7 @@ Document DocumentOf(const Report& report) {
   const Pictures& pictures = report.pictures;
   add("Over time", {LanesFigure{pictures.lanes, pictures.end_ns - pictures.start_ns}, kInHtml});
   if (!report.blame.empty()) add("What the stall waited for", {BlameTable(report)});
+  if (!report.beside.empty()) add("Of that, no training", {BesideTable(report)});
   if (!report.probe.empty()) add("What slowing each stage cost", {ProbeTable(report)});
   AddFindings(report, document);
   if (!report.stages.empty()) {

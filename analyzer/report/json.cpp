@@ -278,6 +278,11 @@ Json ProbeTree(const ProbeRow& row) {
           {"slowed_by", Number(row.slowed_by)}};
 }
 
+Json BesideTree(const attribution::BesideUse& use) {
+  return {
+      {"name", use.name}, {"count", use.count}, {"ns", use.ns}, {"fraction", Number(use.fraction)}};
+}
+
 Json RecommendationTree(const findings::Recommendation& recommendation) {
   Json gain;
   const auto& predicted = recommendation.gain;
@@ -462,6 +467,7 @@ Json ReportTree(const Report& report) {
             {"stragglers", report.stragglers},
             {"verdict", VerdictTree(report.verdict)},
             {"findings", ListTree(report.findings, FindingTree)}};
+  if (!report.beside.empty()) tree["beside_steps"] = ListTree(report.beside, BesideTree);
   if (report.budget.has_value()) tree["budget"] = BudgetTree(*report.budget);
   if (report.against_base.has_value()) tree["comparison"] = ComparisonTree(*report.against_base);
   return tree;

@@ -414,6 +414,7 @@ Report MakeReport(const model::Run& run, const attribution::Attribution& attribu
   report.cold = ColdOf(run, attribution.window);
   if (report.cold.has_value()) report.trust.limits.push_back(ColdLimit(*report.cold));
   report.probe = ProbeOf(run, attribution);
+  report.beside = attribution.beside;
   report.throughput = attribution.throughput;
   if (attribution.step_ns.has_value()) {
     report.step_ms = InMs(*attribution.step_ns, attribution.window.steps);

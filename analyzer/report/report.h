@@ -197,6 +197,7 @@ struct Report {
   std::optional<Times> step_ms;
   attribution::PerCategory<std::optional<attribution::CategoryTotal>> breakdown;
   std::vector<BlameRow> blame;
+  std::vector<attribution::BesideUse> beside;  // evaluation, checkpoints
   std::vector<StageRow> stages;
   std::vector<ProbeRow> probe;  // most sensitive first; empty: no stage was slowed
   std::vector<attribution::DeviceUse> devices;

@@ -166,6 +166,7 @@ void Encode(const Definitions& from, wire::Definitions& to) {
     s.set_workers(stage.workers);
     s.set_ordered(stage.ordered);
     s.set_loader_plus_1(stage.loader.value + 1);
+    s.set_tuned(stage.tuned);
   }
   for (const QueueInfo& queue : from.queues) {
     wire::QueueInfo& q = *to.add_queues();
@@ -222,7 +223,8 @@ Definitions Decode(wire::Definitions& from) {
                     QueueId{s.queue_plus_1() - 1},
                     s.workers(),
                     s.ordered(),
-                    LoaderId{s.loader_plus_1() - 1}};
+                    LoaderId{s.loader_plus_1() - 1},
+                    s.tuned()};
     for (uint32_t input : s.inputs()) stage.inputs.push_back(StageId{input});
     to.stages.push_back(std::move(stage));
   }

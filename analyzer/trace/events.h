@@ -161,6 +161,7 @@ struct StageInfo {
   uint32_t workers = 0;
   bool ordered = false;
   LoaderId loader = {};  // whose stage it is
+  bool tuned = false;    // its framework's tuner chooses the workers, or the capacity of its queue
   bool operator==(const StageInfo&) const = default;
 };
 

@@ -10,7 +10,10 @@ of the pipeline are switched off: the step waits for its input. `fixed` is the s
 the pipeline that TensorFlow's guide asks for: decoded pictures are kept in memory after the first
 epoch, and batches are made ahead of their step. `generator` makes the pictures in a Python generator,
 `python` decodes the records in a py_function, and `records` reads large records that need no decoding:
-each with TensorFlow's own rewrites switched off.
+each with TensorFlow's own rewrites switched off. `files` reads each picture from a file of its own, its
+bytes as they are. `tuned` leaves the number of workers to AUTOTUNE, and shuffles among fewer pictures than
+a batch has. `shapes` is `fixed` with batches of several sizes, for each of which the step is traced
+again; it is recorded from the first step on.
 """
 import argparse
 import glob
@@ -49,6 +52,21 @@ def write_raw(path):
             writer.write(picture.tobytes())
 
 
+def write_files(folder):
+    random = np.random.default_rng(7)
+    names = []
+    for i in range(IMAGES):
+        names.append(os.path.join(folder, f"{i}.bin"))
+        with open(names[-1], "wb") as file:
+            file.write(random.integers(0, 255, (64, 64, 3), np.uint8).tobytes())
+    return names
+
+
+def opened(name):
+    picture = tf.io.decode_raw(tf.io.read_file(name), tf.uint8)
+    return tf.cast(tf.reshape(picture, (64, 64, 3)), tf.float32)
+
+
 def generated():
     random = np.random.default_rng(7)
     for _ in range(IMAGES):
@@ -73,10 +91,15 @@ def prepare(record):
 
 
 def pipeline(path, kind):
-    fixed = kind == "fixed"
+    fixed = kind in ("fixed", "shapes")
     data = tf.data.TFRecordDataset(path)
     if fixed:
         data = data.map(prepare, num_parallel_calls=tf.data.AUTOTUNE).cache()
+    elif kind == "tuned":
+        data = data.shuffle(16).map(prepare, num_parallel_calls=tf.data.AUTOTUNE)
+        return data.repeat().batch(BATCH, drop_remainder=True).prefetch(tf.data.AUTOTUNE)
+    elif kind == "files":
+        data = tf.data.Dataset.from_tensor_slices(write_files(os.path.dirname(path))).map(opened)
     elif kind == "generator":
         data = tf.data.Dataset.from_generator(
             generated, output_signature=tf.TensorSpec((64, 64, 3), tf.float32))
@@ -112,7 +135,8 @@ class Model(tf.Module):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("kind", choices=["slow", "fixed", "generator", "python", "records"])
+    kinds = ["slow", "fixed", "generator", "python", "records", "files", "tuned", "shapes"]
+    parser.add_argument("kind", choices=kinds)
     parser.add_argument("out")
     args = parser.parse_args()
     # One thread an op: their hand-overs would be most of the recording.
@@ -122,14 +146,17 @@ def main():
         (write_raw if args.kind == "records" else write_images)(path)
         batches = iter(pipeline(path, args.kind))
         model = Model()
-        for _ in range(WARM_UP):
+        shapes = args.kind == "shapes"
+        for _ in range(0 if shapes else WARM_UP):
             model.train_step(next(batches))
         options = tf.profiler.experimental.ProfilerOptions(
             host_tracer_level=2, python_tracer_level=0)
         tf.profiler.experimental.start(folder, options)
         for step in range(STEPS):
             with tf.profiler.experimental.Trace("train", step_num=step, _r=1):
-                model.train_step(next(batches)).numpy()
+                batch = next(batches)
+                # Each fifth batch is a size that no step before had.
+                model.train_step(batch[:BATCH - step // 5] if shapes and step % 5 == 0 else batch).numpy()
         tf.profiler.experimental.stop()
         (trace,) = glob.glob(os.path.join(folder, "**", "*.xplane.pb"), recursive=True)
         with open(trace, "rb") as file, gzip.GzipFile(args.out, "wb", mtime=0) as out:

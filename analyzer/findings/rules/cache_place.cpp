@@ -85,6 +85,9 @@ extern const Rule kRule = {
     .check = Check,
     .advice = {
         .tf_data = R"py(ds = ds.map({stage}, num_parallel_calls=tf.data.AUTOTUNE).cache())py",
+        .pytorch =
+            R"py(images = torch.stack([{stage}(i) for i in range(len(dataset))])  # its results, not its input
+dataset = torch.utils.data.TensorDataset(images, labels))py",
     }};
 
 }  // namespace stallscope::findings::cache_place

@@ -44,15 +44,9 @@ void FromNames(const Case& c, std::vector<Draft>& drafts) {
   const std::optional<NamedOp> decode = OpsOfFamily(c, OpFamily::kDecode);
   const std::optional<NamedOp> resize = OpsOfFamily(c, OpFamily::kResize);
   if (!decode.has_value() || !resize.has_value()) return;
-  StageId stage;
-  double blamed = 0;
-  for (const auto& other : c.run.stages) {
-    if (RoleOf(c, other.id) != StageRole::kMap && !IsDataLoader(c, other.id)) continue;
-    const double share = BlamedForWork(c, other.id);
-    if (share <= blamed) continue;
-    blamed = share;
-    stage = other.id;
-  }
+  const StageId stage = BusiestForWork(c);
+  if (!stage.known()) return;
+  const double blamed = BlamedForWork(c, stage);
   const double part = PartOfWork(c, *decode);
   if (blamed * part < kModerateShare) return;
   Draft draft = About(c, stage, blamed * part,

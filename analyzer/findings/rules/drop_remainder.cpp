@@ -1,4 +1,4 @@
-// Rows 13 and 18: for each batch of another size a captured graph must be captured again.
+// Rows 13 and 18: each further size of a batch is another graph to capture and to keep.
 #include <algorithm>
 #include <map>
 
@@ -42,9 +42,9 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   const double share = static_cast<double>(sizes.odd) / static_cast<double>(sizes.all);
   Draft draft = About(
       c, StageNamed(c, name), share,
-      fmt::format(
-          "{} of {} batches have a size other than {}: the step's graph is captured again for each",
-          sizes.odd, sizes.all, sizes.usual));
+      fmt::format("{} of {} batches have a size other than {}: the step's graph is captured, and "
+                  "kept, once more for each size",
+                  sizes.odd, sizes.all, sizes.usual));
   draft.finding.severity = Severity::kLow;
   Show(draft, Evidence::Kind::kStep, fmt::format("batches of a size other than {}", sizes.usual));
   draft.args.value = std::to_string(sizes.usual);

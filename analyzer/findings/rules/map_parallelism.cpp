@@ -8,7 +8,7 @@ namespace {
 bool Automatic(const Case& c, StageId stage) {
   const auto* map = As<MapSpec>(c, stage);
   const auto* batch = As<BatchSpec>(c, stage);
-  return (map != nullptr && map->parallelism.automatic) ||
+  return IsTuned(c, stage) || (map != nullptr && map->parallelism.automatic) ||
          (batch != nullptr && batch->parallelism.automatic);
 }
 

@@ -30,12 +30,20 @@ constexpr Advice kDevice = {
 # or keep fewer activations: torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False))py",
     .grain = R"py(layer = nn.Dense(features, dtype=jnp.bfloat16, param_dtype=jnp.float32))py",
 };
+// With the gradients of two batches in each update.
 constexpr Advice kSmallerBatch = {
-    .tf_data = R"py(ds = ds.batch({value}))py",
-    .pytorch = R"py(loader = DataLoader(dataset, batch_size={value}))py",
+    .tf_data = R"py(ds = ds.batch({value})
+optimizer = tf.keras.optimizers.Adam(learning_rate, gradient_accumulation_steps=2)  # Keras 3)py",
+    .pytorch = R"py(loader = DataLoader(dataset, batch_size={value})
+for step, (images, labels) in enumerate(loader):
+    (criterion(model(images), labels) / 2).backward()
+    if step % 2 == 1:
+        optimizer.step()
+        optimizer.zero_grad())py",
     .dali = R"py(@pipeline_def(batch_size={value}, num_threads=4, device_id=0)
 def pipe(): ...)py",
-    .grain = R"py(ds = ds.batch({value}))py",
+    .grain = R"py(ds = ds.batch({value})
+optimizer = optax.MultiSteps(optimizer, every_k_schedule=2))py",
 };
 
 struct Smaller {

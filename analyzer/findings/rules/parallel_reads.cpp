@@ -33,6 +33,7 @@ void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
     const attribution::StageUse* use = UseOf(c, stage.id);
     if (RoleOf(c, stage.id) != StageRole::kSource || use == nullptr || use->serial) continue;
     if (!WorthAt(c, stage.id, kCauses) || CallsPython(c, stage.id)) continue;
+    if (IsTuned(c, stage.id)) continue;
     const auto* source = As<SourceSpec>(c, stage.id);
     int64_t most = kMostReaders;
     if (const size_t files = FilesRead(c); files > 0) {

@@ -1,7 +1,9 @@
 // Row 1: text, a file per element or a library's lock makes reading slower than record files do.
 #include <algorithm>
+#include <array>
 
 #include "analyzer/base/escape.h"
+#include "analyzer/findings/named_ops.h"
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::record_format {
@@ -89,8 +91,40 @@ Converted ConvertedFrom(const Case& c, const std::string& stage, const SourceSpe
   return converted;
 }
 
+struct SlowRead {
+  OpFamily family;
+  std::string_view why;
+};
+constexpr std::array kSlowReads = {
+    SlowRead{OpFamily::kReadFile, "each element is a separate file"},
+    SlowRead{OpFamily::kParseText, "CSV is text, and every number must be parsed"},
+    SlowRead{OpFamily::kHdf5, "HDF5 reads under a single library lock"},
+};
+
+// An imported run has no format of a spec, but the names of its framework's operations.
+void FromNames(const Case& c, std::vector<Draft>& drafts) {
+  for (const SlowRead& slow : kSlowReads) {
+    const std::optional<NamedOp> read = OpsOfFamily(c, slow.family);
+    if (!read.has_value()) continue;
+    const StageId stage = BusiestForWork(c);
+    const double share = BlamedForWork(c, stage) * PartOfWork(c, *read);
+    if (!stage.known() || share < kModerateShare) continue;
+    Draft draft = About(c, stage, share,
+                        fmt::format("{} of step time goes to {} in {}: {}", Percent(share),
+                                    read->name, NameOf(c, stage), slow.why));
+    Show(draft, Evidence::Kind::kSpans,
+         fmt::format("{}: {} per call, {}", read->name,
+                     Duration(static_cast<double>(read->ns) / static_cast<double>(read->count)),
+                     Counted(read->count, "call")));
+    RecommendUnpriced(draft, "write the data to record files once, and read those", Patch(),
+                      "this trace does not show how fast another format is: record it with one");
+    drafts.push_back(std::move(draft));
+  }
+}
+
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!Worth(c, Category::kInputStall)) return;
+  if (!c.spec.has_value()) return FromNames(c, drafts);
   for (const auto& stage : c.run.stages) {
     const auto* source = As<SourceSpec>(c, stage.id);
     if (source == nullptr) continue;

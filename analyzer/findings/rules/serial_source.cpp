@@ -5,6 +5,12 @@
 namespace stallscope::findings::serial_source {
 namespace {
 
+// In place of a py_function.
+constexpr Advice kInTensorFlow = {
+    .tf_data =
+        R"py(ds = ds.map(function_of_tensors, num_parallel_calls={value})  # tf.image, tf.io, tf.strings)py",
+};
+
 // For an imported run, in its framework's terms.
 void Python(const Case& c, const Load* load, const trace::StageInfo& stage,
             const attribution::StageUse& use, std::vector<Draft>& drafts) {
@@ -24,6 +30,7 @@ void Python(const Case& c, const Load* load, const trace::StageInfo& stage,
   Show(draft, Evidence::Kind::kSpans,
        fmt::format("{}: {} per element, one at a time", stage.name, Duration(use.service_ns.mean)));
   draft.args.value = WorkersInCode(c, WorkersFor(load, stage.id, 1, kMostReaders));
+  if (!source) draft.advice = &kInTensorFlow;
   RecommendUnpriced(draft,
                     source ? "write the elements to TFRecord files once, and read these in parallel"
                            : "rewrite the function with TensorFlow operations, which run in "
@@ -82,8 +89,7 @@ extern const Rule kRule = {
         .tf_data = R"py(ds = tf.data.Dataset.range({value}).interleave(
     lambda part: tf.data.Dataset.from_generator(
         {stage}, args=(part,), output_signature=signature),  # generators share Python's lock:
-    cycle_length={value}, num_parallel_calls={value})        # read files by tf.data where you can
-# in place of a py_function: ds.map(function_of_tensors, num_parallel_calls={value}))py",
+    cycle_length={value}, num_parallel_calls={value})        # read files by tf.data where you can)py",
         .pytorch = R"py(class Parts(torch.utils.data.IterableDataset):
     def __iter__(self):
         worker = torch.utils.data.get_worker_info()

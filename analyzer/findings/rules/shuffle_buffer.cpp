@@ -1,11 +1,39 @@
 // Row 11: the shuffle buffer is too small to mix anything.
+#include <algorithm>
+
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::shuffle_buffer {
 namespace {
 
+// An imported run, whose shuffle says how large its buffer is and whose steps how large a batch is.
+void OfTrace(const Case& c, std::vector<Draft>& drafts) {
+  int64_t size = 0;
+  for (const auto& step : c.attribution.steps) size = std::max<int64_t>(size, step.samples);
+  const int64_t least = kFewestShuffledBatches * size;
+  for (const StageId id : InOrder(c)) {
+    const StageRole role = RoleOf(c, id);
+    if (role == StageRole::kBatch) return;  // what is shuffled behind it are whole batches
+    const QueueId queue = c.run.stages[id.value].queue;
+    if (role != StageRole::kShuffle || !queue.known()) continue;
+    const auto buffer = static_cast<int64_t>(c.run.queues[queue.value].info.capacity);
+    if (buffer <= 1 || buffer >= least) continue;
+    Draft draft = About(c, id, 0,
+                        fmt::format("{} draws from only {} elements for batches of {}: neighbors "
+                                    "in the files stay neighbors",
+                                    NameOf(c, id), buffer, size));
+    draft.finding.severity = Severity::kLow;
+    Show(draft, Evidence::Kind::kQueue, fmt::format("{}: {} elements", NameOf(c, id), buffer));
+    draft.args.value = std::to_string(kGoodShuffledBatches * size);
+    RecommendUnpriced(draft, fmt::format("shuffle among {} elements", draft.args.value), Patch(),
+                      "this affects what the model sees, not speed", Aim::kQuality);
+    drafts.push_back(std::move(draft));
+    return;
+  }
+}
+
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
-  if (!c.spec.has_value()) return;
+  if (!c.spec.has_value()) return OfTrace(c, drafts);
   const size_t at = FirstOf<ShuffleSpec>(*c.spec);
   const size_t batch = FirstOf<BatchSpec>(*c.spec);
   if (at >= batch || batch >= c.spec->stages.size()) return;

@@ -62,7 +62,7 @@ void TakeArgument(std::string_view key, std::string_view value, HostArguments& s
     said.function = value != "0" && value != "false";
   } else if (key == "parallelism") {
     said.parallelism = NumberIn(value);
-  } else if (key == "buffer_limit") {
+  } else if (key == "buffer_limit" || key == "buffer_size") {
     said.buffer = NumberIn(value);
   } else if (key == "batch_size") {
     said.batch = NumberIn(value);
@@ -70,6 +70,8 @@ void TakeArgument(std::string_view key, std::string_view value, HostArguments& s
     said.leading_size = LeadingSize(value);
   } else if (key == "deterministic") {
     said.deterministic = value != "false";
+  } else if (key == "autotune") {
+    said.tuned = value == "true";
   }
 }
 

@@ -156,6 +156,7 @@ void Learn(const HostArguments& said, IteratorFacts& facts) {
   if (said.batch) facts.batch = *said.batch;
   if (said.leading_size) facts.leading_size = *said.leading_size;
   if (said.deterministic) facts.deterministic = said.deterministic;
+  if (said.tuned) facts.tuned = *said.tuned;
 }
 
 }  // namespace

@@ -73,6 +73,7 @@ struct IteratorFacts {
   uint64_t batch = 0;         // elements of its input in one of its own
   uint64_t leading_size = 0;  // of the first dimension of what it hands on
   std::optional<bool> deterministic;
+  bool tuned = false;  // with AUTOTUNE for its parallelism or its buffer
 };
 
 struct HostEvents {
@@ -97,6 +98,7 @@ struct HostArguments {
   std::optional<uint64_t> batch;
   std::optional<uint64_t> leading_size;
   std::optional<bool> deterministic;
+  std::optional<bool> tuned;
 };
 
 // Collects the events of a file. What is kept is charged to the builder's allowance.

@@ -64,6 +64,10 @@ class RunBuilder {
   // Past limits.h: None, counted and reported. The same name and kind is the same stage.
   StageId Stage(std::string_view name, std::string_view kind, uint32_t workers = 0,
                 bool ordered = true);
+  // Its framework's tuner chooses its workers, or the capacity of its queue.
+  void SetTuned(StageId stage) {
+    if (stage.known()) run_.stages[stage.value].tuned = true;
+  }
   // `stage` takes its elements from `input`.
   void Connect(StageId input, StageId stage);
   // The queue that the stage fills, created if it has none: what its consumer waits for.

@@ -66,7 +66,9 @@ class Pipeline {
     for (size_t i = 0; i < nodes.size(); ++i) {
       builder_.Connect(stages_[i],
                        nodes[i].asked_by ? stages_[*nodes[i].asked_by] : trainer_stage_);
-      if (!nodes[i].own_threads) continue;
+      if (nodes[i].facts.tuned) builder_.SetTuned(stages_[i]);
+      // A shuffle works on its caller's thread, and has a buffer.
+      if (!nodes[i].own_threads && nodes[i].facts.buffer == 0) continue;
       const QueueId queue = builder_.QueueOf(stages_[i]);
       if (nodes[i].facts.buffer != 0) builder_.SetCapacity(queue, nodes[i].facts.buffer);
     }

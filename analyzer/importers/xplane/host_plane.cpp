@@ -54,12 +54,14 @@ HostArguments ArgumentsOf(const EventStats& stats) {
   number(StatRole::kStepNum, said.step);
   number(StatRole::kParallelism, said.parallelism);
   number(StatRole::kBufferLimit, said.buffer);
+  number(StatRole::kBufferSize, said.buffer);
   number(StatRole::kBatchSize, said.batch);
   if (stats.Has(StatRole::kFunctionCall)) said.call = stats.Text(StatRole::kFunctionCall);
   if (stats.Has(StatRole::kShapes)) said.leading_size = LeadingSize(stats.Text(StatRole::kShapes));
   if (stats.Has(StatRole::kDeterministic)) {
     said.deterministic = stats.Text(StatRole::kDeterministic) != "false";
   }
+  if (stats.Has(StatRole::kAutotune)) said.tuned = stats.Text(StatRole::kAutotune) == "true";
   said.eager = stats.Has(StatRole::kEagerOp);
   said.function = stats.Number(StatRole::kIsFunction) != 0;
   said.id = stats.Number(StatRole::kId);

@@ -29,6 +29,8 @@ constexpr std::array kRoleNames = {
     RoleName{"parallelism", StatRole::kParallelism},
     RoleName{"deterministic", StatRole::kDeterministic},
     RoleName{"buffer_limit", StatRole::kBufferLimit},
+    RoleName{"buffer_size", StatRole::kBufferSize},
+    RoleName{"autotune", StatRole::kAutotune},
     RoleName{"batch_size", StatRole::kBatchSize},
     RoleName{"shapes", StatRole::kShapes},
     RoleName{"tf_function_call", StatRole::kFunctionCall},

@@ -34,6 +34,8 @@ enum class StatRole : uint8_t {
   kParallelism,    // of an iterator
   kDeterministic,  //
   kBufferLimit,    //
+  kBufferSize,     //
+  kAutotune,       //
   kBatchSize,      //
   kShapes,         // "[16,96,96,3]"
   kFunctionCall,   // a call of a tf.function, and whether that traced it

@@ -120,6 +120,33 @@ TEST_SUITE("fast") {
     CHECK(stalled(WaitCause::kEmpty) == std::pair<int64_t, int64_t>(100 + 10, 0));
   }
 
+  TEST_CASE("job: evaluation and checkpoints have names and times, and are no stall") {
+    JobScene s;
+    s.run.info.job.command = {"python", "train.py"};
+    const TrackId beside = s.Thread("train.py, beside");
+    s.run.tracks[beside.value].info.kind = trace::TrackKind::kDetail;
+    s.Named(beside, "evaluation", trace::SpanActivity::kEvaluation, 110, 150);
+    s.Named(beside, "evaluation", trace::SpanActivity::kEvaluation, 150, 180);
+    s.Named(beside, "checkpoint", trace::SpanActivity::kEvaluation, 180, 190);
+    s.Step({.index = 1,
+            .requested = 200,
+            .received = 210,
+            .issued = 210,
+            .done = 250,
+            .batch = kAwaited + 1,
+            .track = s.main});
+    const Attribution attribution = s.Explain();
+    REQUIRE(attribution.beside.size() == 2);
+    CHECK(attribution.beside[0].name == "evaluation");
+    CHECK(attribution.beside[0].count == 2);
+    CHECK(attribution.beside[0].ns == 70);
+    CHECK(attribution.beside[0].fraction ==
+          doctest::Approx(70.0 / static_cast<double>(attribution.window.ns())));
+    CHECK(attribution.beside[1].name == "checkpoint");
+    CHECK(attribution.beside[1].ns == 10);
+    CHECK(attribution.breakdown[At(Category::kInputStall)]->ns == 100 + 10);
+  }
+
   TEST_CASE("job: a transport that waits for the interpreter is explained by who has it") {
     JobScene s;
     const TrackId feeder = s.Thread("worker 0 feeder", s.transport);

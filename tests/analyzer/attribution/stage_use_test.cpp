@@ -244,6 +244,36 @@ TEST_SUITE("fast") {
     }
   }
 
+  TEST_CASE("memory: a queue behind a map holds decoded elements, as large as a batch's samples") {
+    RunBuilder b;
+    const StageId read = b.Stage("read", "source");
+    const StageId decode = b.Stage("decode", "map", 1, true, {read});
+    const StageId shuffle = b.Stage("shuffle", "shuffle", 1, true, {decode});
+    const StageId batch = b.Stage("batch", "batch", 1, true, {shuffle});
+    const StageId ahead = b.Stage("ahead", "prefetch", 1, true, {batch});
+    const TrackId thread = b.Thread("worker", decode);
+    b.Queue("read", 5, read);
+    b.Queue("shuffle", 100, shuffle);
+    b.Queue("ahead", 2, ahead);
+    for (int64_t k = 0; k < 6; ++k) {
+      b.Work(thread, read, 50 * k, 50 * k + 10, {.bytes = 30});
+      b.Work(thread, decode, 50 * k + 10, 50 * k + 20);
+      // Two samples of 700 bytes.
+      if (k % 2 == 1) b.Work(thread, batch, 50 * k + 20, 50 * k + 30, {.bytes = 1400});
+    }
+    AddSteps(b, 3, 2);
+    const MemoryUse memory = Attribute(b.Take()).memory;
+    const auto held = [&](StageId stage) -> uint64_t {
+      for (const auto& part : memory.stages) {
+        if (part.stage == stage) return part.bytes;
+      }
+      return 0;
+    };
+    CHECK(held(read) == 5 * 30);
+    CHECK(held(shuffle) == 100 * 700);
+    CHECK(held(ahead) == 2 * 1400);
+  }
+
   TEST_CASE("queue without events or capacity: no figures") {
     RunBuilder b;
     const StageId read = b.Stage("read", "source");

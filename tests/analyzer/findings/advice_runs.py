@@ -65,10 +65,10 @@ def tensorflow():
         "images": tf.zeros([2, 8, 8, 3], tf.uint8), "top": 0, "left": 0, "height": 8, "width": 8,
         "examples": [example()], "make_model": model, "model": model(), "loss": "mse",
         "optimizer": tf.keras.optimizers.SGD(), "strategy": tf.distribute.get_strategy(),
-        "signature": tf.TensorSpec([], tf.int64),
+        "signature": tf.TensorSpec([], tf.int64), "learning_rate": 0.1,
     }
     for name in ("decode", "augment", "read", "fn", "norm", "batch", "shuffle", "wide", "cheap",
-                 "first", "second", "parse", "stage", "call", "cache"):
+                 "first", "second", "parse", "stage", "call", "cache", "function_of_tensors"):
         scope.setdefault(name, work)
 
     def has(name, **settings):
@@ -137,6 +137,10 @@ def tensorflow():
     def strategy(after, code):
         assert after["strategy"].num_replicas_in_sync >= 1
 
+    def accumulates(after, code):
+        batches(after, code)
+        assert after["optimizer"].gradient_accumulation_steps == 2
+
     def records(after, code):
         assert sum(1 for _ in after["ds"]) > 0
 
@@ -153,10 +157,14 @@ def tensorflow():
         "shuffle-buffer": has("Shuffle"), "shuffle-place": has("ParallelMap"),
         "snapshot": has("Snapshot"), "stragglers": option(lambda o: o.deterministic is False),
         "strategy": strategy, "sync-points": compiled, "vectorise": has("ParallelMap"),
-        "device-preprocessing": widens,
+        "device-preprocessing": widens, "warm-up": traced_once,
     }
 
     def check_of(id, code):
+        if "gradient_accumulation_steps" in code:
+            return accumulates
+        if "function_of_tensors" in code:
+            return has("ParallelMap")
         if id == "prefetch" or id == "copy-overlap" or id == "memory-risk":
             if "per_replica" in code:
                 return per_replica
@@ -262,6 +270,11 @@ def pytorch():
     def packed(after, code):
         assert [part.numel() for part in after["parts"]] == [2, 3]
 
+    def accumulates(after, code):
+        sizes(after, code)
+        steps = int(next(iter(after["optimizer"].state.values()))["step"])
+        assert steps == len(Recorded.last) // 2, steps
+
     def written(after, code):
         batch = next(iter(Recorded.last))
         assert batch.shape[1:] == (3,) and batch[1].tolist() == [1.0] * 3, batch
@@ -286,6 +299,8 @@ def pytorch():
         if "torch.load" in code:
             assert after["images"].shape[0] == 2
             return None
+        if "backward()" in code:
+            return accumulates(after, code)
         if "batch_size=" in code:
             return sizes(after, code)
         return loads(batch_size=4)(after, code)
@@ -309,6 +324,8 @@ def pytorch():
         "serial-source": loads(num_workers=more), "transport":
         loads(collate_fn=lambda f: f([(torch.zeros(3), 1)])[0].shape == (1, 3)),
         "cache": lambda after, code: after["dataset"][1][0].shape == (3,) or None,
+        "cache-place": lambda after, code: after["dataset"][1][0].shape == (3,) or None,
+        "warm-up": lambda *_: None,
         "snapshot": lambda after, code: after["images"].shape[0] == 64,
         "vectorise": lambda after, code: after["Batched"], "narrow-dtype": floats,
         "mixed-precision": scaler, "loss-scale": scaler, "sync-points": lambda *_: None,
@@ -320,7 +337,7 @@ def pytorch():
         "idle-device": lambda *_: None, "record-format": webdataset, "slow-shard": loads(in_order=False),
     }
     newer = {"order": (2, 6), "stragglers": (2, 6), "slow-shard": (2, 6), "mixed-precision": (2, 3), "loss-scale": (2, 3),
-             "eager-ops": (2, 0), "kernel-fusion": (2, 0), "retracing": (2, 0),
+             "eager-ops": (2, 0), "kernel-fusion": (2, 0), "retracing": (2, 0), "warm-up": (2, 0),
              "captured-graph": (2, 0), "late-cast": (2, 0), "redundant-work": (2, 0),
              "device-preprocessing": (2, 0), "map-and-batch": (2, 0), "snapshot": (2, 1)}
     on_gpu = ("torch.cuda.", "pin_memory()", "DistributedDataParallel", "mode=\"reduce-overhead\"")
@@ -364,8 +381,11 @@ def pytorch():
             code = code.replace("data-{00000..00009}.tar", "data-00000.tar")
         if id == "slow-shard":
             own.update(files=[0, 1], read=numbers)
-        if id == "cache":
+        if id in ("cache", "cache-place"):
             own["labels"] = torch.zeros(64)
+        if id == "memory-risk" and "backward()" in code:
+            own["dataset"] = torch.utils.data.TensorDataset(torch.ones(64, 3), torch.zeros(64, 3))
+            own["optimizer"] = torch.optim.Adam(own["model"].parameters(), 0.1)
         if "cache.pt" in code:
             torch.save(torch.zeros(2), "cache.pt")
         if id == "decode-scaled":

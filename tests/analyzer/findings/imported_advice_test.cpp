@@ -55,6 +55,19 @@ TEST_SUITE("fast") {
     CHECK(patch_of("map-parallelism").changes.empty());
   }
 
+  TEST_CASE("imported run: no number of workers for a stage that its framework tunes") {
+    for (const bool tuned : {false, true}) {
+      CAPTURE(tuned);
+      CaseBuilder builder;
+      builder.with_spec = false;
+      builder.run.info.imported_from = "xplane";
+      builder.run.stages[2].kind = "ParallelMapV2";
+      builder.run.stages[2].tuned = tuned;
+      builder.Stall("decode", stallscope::attribution::Cause::kUnknown, 0.5);
+      CHECK(builder.FindingOf("map-parallelism").has_value() != tuned);
+    }
+  }
+
   TEST_CASE("DataLoader without workers: one finding") {
     CaseBuilder builder;
     builder.with_spec = false;

@@ -5,6 +5,30 @@ namespace stallscope::test {
 using attribution::Cause;
 using findings::Bound;
 
+namespace {
+
+// An imported run whose maps call this operation of their framework once in each step.
+void CallInMaps(CaseBuilder& b, const std::string& name, uint32_t ns) {
+  b.with_spec = false;
+  b.run.info.imported_from = "xplane";
+  trace::SpanClass what;
+  what.name = b.Intern(name);
+  what.activity = trace::SpanActivity::kOperator;
+  b.run.span_classes.push_back(what);
+  model::Track detail;
+  detail.info.kind = trace::TrackKind::kDetail;
+  for (int64_t i = 0; i < CaseBuilder::kSteps; ++i) {
+    detail.spans.start_ns.push_back(i * CaseBuilder::kStepNs);
+    detail.spans.duration.push_back(ns);
+    detail.spans.span_class.push_back(static_cast<uint16_t>(b.run.span_classes.size() - 1));
+    detail.spans.item.push_back(ItemId::None().value);
+  }
+  b.run.tracks.push_back(detail);
+  b.Stall("decode", Cause::kUnknown, 0.8);
+}
+
+}  // namespace
+
 std::vector<Scenario> ReadScenarios() {
   return {
       {"record-format", "many small files",
@@ -25,6 +49,12 @@ std::vector<Scenario> ReadScenarios() {
        },
        "the wait is for another stage",
        [](CaseBuilder& b) { b.attribution.blame[0].stage = b.IdOf("augment"); }},
+      {"record-format", "maps that open a file for each element, in TensorFlow's trace",
+       [](CaseBuilder& b) { CallInMaps(b, "map/ReadFile:ReadFile", 9'000'000); },
+       "opening them takes no time",
+       [](CaseBuilder& b) {
+         for (auto& ns : b.run.tracks.back().spans.duration) ns = 10'000;
+       }},
       {"parallel-reads", "one reader that waits for the disk",
        [](CaseBuilder& b) {
          b.SpecOf<SourceSpec>("read").parallelism = {1, false};
@@ -94,6 +124,18 @@ std::vector<Scenario> ReadScenarios() {
       {"shuffle-buffer", "fewer elements than two batches",
        [](CaseBuilder& b) { b.SpecOf<ShuffleSpec>("shuffle").buffer_size = 40; }, "two batches",
        [](CaseBuilder& b) { b.SpecOf<ShuffleSpec>("shuffle").buffer_size = 64; }},
+      {"shuffle-buffer", "fewer elements than two batches, in TensorFlow's trace",
+       [](CaseBuilder& b) {
+         b.with_spec = false;
+         b.run.info.imported_from = "xplane";
+         model::Queue buffer;
+         buffer.info.id = QueueId{static_cast<uint32_t>(b.run.queues.size())};
+         buffer.info.capacity = 40;
+         buffer.producer = b.IdOf("shuffle");
+         b.run.stages[buffer.producer.value].queue = buffer.info.id;
+         b.run.queues.push_back(buffer);
+       },
+       "two batches", [](CaseBuilder& b) { b.run.queues.back().info.capacity = 64; }},
       {"shuffle-place", "decoded pictures in the buffer",
        [](CaseBuilder& b) {
          std::swap(b.spec.stages[1], b.spec.stages[2]);

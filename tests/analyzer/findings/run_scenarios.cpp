@@ -75,6 +75,14 @@ std::vector<Scenario> RunScenarios() {
       {"warm-up", "a first step of half a second",
        [](CaseBuilder& b) { b.run.rows.steps[0].requested_ns = -500'000'000; }, "of two steps",
        [](CaseBuilder& b) { b.run.rows.steps[0].requested_ns = -10'000'000; }},
+      {"warm-up", "a first step that compiles",
+       [](CaseBuilder& b) {
+         b.run.rows.steps[0].requested_ns = -500'000'000;
+         const CounterId counts{static_cast<uint32_t>(b.run.counters.size())};
+         b.run.counters.push_back({counts, "compilations", ""});
+         b.run.rows.samples.push_back({-400'000'000, 1, counts});
+       },
+       "of two steps", [](CaseBuilder& b) { b.run.rows.steps[0].requested_ns = -10'000'000; }},
       {"cpu-limit", "all cores are burned",
        [](CaseBuilder& b) {
          b.attribution.cpu.cores = 2;

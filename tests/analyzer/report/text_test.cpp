@@ -51,6 +51,17 @@ void CheckFits(const std::string& text, const std::string& path = "") {
 }  // namespace
 
 TEST_SUITE("fast") {
+  TEST_CASE("text: evaluation and checkpoints have a table, if there are any") {
+    report::Report report = test::BalancedReport();
+    CHECK(WriteText(DocumentOf(report)).find("no training") == std::string::npos);
+    report.beside = {{"evaluation", 22, 1'500'000'000, 0.3}};
+    const std::string text = WriteText(DocumentOf(report));
+    CHECK(text.find("Of that, no training") != std::string::npos);
+    CHECK(text.find("evaluation") != std::string::npos);
+    CHECK(text.find("30.0%") != std::string::npos);
+    CheckFits(text);
+  }
+
   TEST_CASE("text: first what can be trusted, then the verdict on a line of its own") {
     const auto lines = LinesOf(WriteText(DocumentOf(test::InputBoundReport())));
     REQUIRE(lines.size() > 3);

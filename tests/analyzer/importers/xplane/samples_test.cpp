@@ -21,7 +21,7 @@ TEST_SUITE("fast") {
       CAPTURE(sample.path);
       CHECK(Judge(ReadXPlaneFile(sample.path)).verdict.text == sample.verdict);
     }
-    CHECK(samples.size() == 6);
+    CHECK(samples.size() == 9);
   }
 
   TEST_CASE("the slow pipeline gets the advice to map in parallel and prefetch") {
@@ -62,6 +62,48 @@ TEST_SUITE("fast") {
     CHECK(records.FindingOf("decode-scaled") == nullptr);
     const Judged slow = Judge(ReadXPlaneFile(test::SamplePath("tf_images_slow.xplane.pb.gz")));
     CHECK(slow.FindingOf("parallel-reads") == nullptr);
+  }
+
+  TEST_CASE("a file for each image is a slow format, and its near miss reads records") {
+    const Judged files = Judge(ReadXPlaneFile(test::SamplePath("tf_images_files.xplane.pb.gz")));
+    const findings::Finding* const finding = files.FindingOf("record-format");
+    REQUIRE(finding != nullptr);
+    CHECK(finding->text.find("ReadFile") != std::string::npos);
+    CHECK(finding->recommendation->code.tf_data.find("TFRecordWriter") != std::string::npos);
+    CHECK(finding->recommendation->code.pytorch.empty());
+    for (const char* const name : {"tf_images_slow", "tf_images_records", "tf_images_python"}) {
+      CAPTURE(name);
+      const std::string path = test::SamplePath(std::string(name) + ".xplane.pb.gz");
+      CHECK(Judge(ReadXPlaneFile(path)).FindingOf("record-format") == nullptr);
+    }
+  }
+
+  TEST_CASE("what AUTOTUNE chooses is no number of workers to set, and a small shuffle shows") {
+    const Judged tuned = Judge(ReadXPlaneFile(test::SamplePath("tf_images_tuned.xplane.pb.gz")));
+    CHECK(tuned.FindingOf("map-parallelism") == nullptr);
+    CHECK(tuned.FindingOf("decode-scaled") != nullptr);
+    const findings::Finding* const shuffle = tuned.FindingOf("shuffle-buffer");
+    REQUIRE(shuffle != nullptr);
+    CHECK(shuffle->text.find("only 16 elements for batches of 32") != std::string::npos);
+    CHECK(shuffle->recommendation->code.tf_data == "ds = ds.shuffle(512)");
+    const Judged slow = Judge(ReadXPlaneFile(test::SamplePath("tf_images_slow.xplane.pb.gz")));
+    CHECK(slow.FindingOf("map-parallelism") != nullptr);
+    CHECK(slow.FindingOf("shuffle-buffer") == nullptr);
+  }
+
+  TEST_CASE("batches of several sizes trace the step again, and so does the first step") {
+    const Judged shapes = Judge(ReadXPlaneFile(test::SamplePath("tf_images_shapes.xplane.pb.gz")));
+    for (const char* const id : {"retracing", "warm-up"}) {
+      CAPTURE(id);
+      const findings::Finding* const finding = shapes.FindingOf(id);
+      REQUIRE(finding != nullptr);
+      CHECK(finding->text.find("compilation") != std::string::npos);
+      REQUIRE(finding->recommendation.has_value());
+      CHECK(finding->recommendation->code.tf_data.find("input_signature") != std::string::npos);
+    }
+    const Judged fixed = Judge(ReadXPlaneFile(test::SamplePath("tf_images_fixed.xplane.pb.gz")));
+    CHECK(fixed.FindingOf("retracing") == nullptr);
+    CHECK(fixed.FindingOf("warm-up") == nullptr);
   }
 
   TEST_CASE("decoding whole pictures shows in TensorFlow's own operations") {

@@ -1,0 +1,51 @@
+#include "analyzer/attribution/beside.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "analyzer/attribution/intervals.h"
+
+namespace stallscope::attribution {
+
+std::vector<BesideUse> BesideSteps(const model::Run& run, const Window& window) {
+  const auto beside = [](const trace::SpanClass& what) {
+    return what.activity == trace::SpanActivity::kEvaluation;
+  };
+  if (window.ns() <= 0 || std::none_of(run.span_classes.begin(), run.span_classes.end(), beside)) {
+    return {};
+  }
+  const Interval range{window.start_ns, window.end_ns};
+  struct Seen {
+    uint64_t count = 0;
+    Intervals at;
+  };
+  std::map<std::string, Seen> by_name;
+  for (const model::Track& track : run.tracks) {
+    for (size_t i = 0; i < track.spans.size(); ++i) {
+      const trace::SpanClass& what = run.ClassOf(track, i);
+      if (!beside(what)) continue;
+      const Interval at{track.spans.start_ns[i], track.spans.EndNs(i)};
+      if (at.end_ns <= range.start_ns || at.start_ns >= range.end_ns) continue;
+      Seen& seen = by_name[std::string(run.Text(what.name))];
+      ++seen.count;
+      seen.at.push_back(at);
+    }
+  }
+  std::vector<BesideUse> uses;
+  for (auto& [name, seen] : by_name) {
+    BesideUse& use = uses.emplace_back();
+    use.name = name;
+    use.count = seen.count;
+    for (const Interval& at : UnionWithin(std::move(seen.at), range)) {
+      use.ns += at.end_ns - at.start_ns;
+    }
+    use.fraction = static_cast<double>(use.ns) / static_cast<double>(window.ns());
+  }
+  std::stable_sort(uses.begin(), uses.end(),
+                   [](const BesideUse& a, const BesideUse& b) { return a.ns > b.ns; });
+  return uses;
+}
+
+}  // namespace stallscope::attribution
