@@ -13,11 +13,12 @@ Every one of these names is looked for in the code before it is used. If one is 
 timed at `__next__` and the trace says so.
 """
 import functools
+import os
 import sys
 from _thread import _local
 
 from . import loaders, probe, profile, ring, session, steps, worker
-from .watch import Field, Method, guarded, uses, wrapped
+from .watch import Field, Method, guarded, own, uses, wrapped
 from .worker import KEY
 
 
@@ -62,6 +63,7 @@ class _Pass:
         self.recv_size = 0
         self.arrived_at = None
         self.arrived = {}
+        self.asked = {}  # batch → how many elements it was to have
         self.handed = 0
         self.count = 0
 
@@ -134,6 +136,11 @@ def _index_known(iterator, _):
                                     cpu - owner.index_cpu))
         owner.stamp = probe.pay(owner.loader, "sampler", owner.index_at, owner.index_cpu, time, cpu)
         owner.index_at = None
+        if owner.loader.workers:
+            # `index` is in the frame of `_try_put_index`, two above: Field.__get__, then it.
+            index = sys._getframe(2).f_locals.get("index")
+            if isinstance(index, (list, tuple)):
+                owner.asked[iterator.__dict__.get("_send_idx", owner.count)] = len(index)
 
 
 def _next_data(iterator):
@@ -177,7 +184,7 @@ def _inside(iterator):
     while frame is not None:
         if frame.f_code.co_name in ("_next_data", "__next__"):
             other = frame.f_locals.get("self")
-            if other is not iterator and KEY in getattr(other, "__dict__", ()):
+            if other is not iterator and KEY in own(other):
                 return True
         frame = frame.f_back
     return False
@@ -276,13 +283,14 @@ def _yielded(iterator, value):
             if probe.mine is not None:
                 time, cpu = _pay_here(loader, state, pinned, time, cpu)
     owner.count += 1
+    asked = owner.asked.pop(owner.handed, None)
     if not owner.nested:
         completed = owner.arrived.pop(owner.handed, time)
         item = owner.base | owner.handed
         words += ring.release(loader.loader, item, completed, time)
         # `data` is in the frame of `__next__`, two above: Field.__set__, then it.
         data = sys._getframe(2).f_locals.get("data")
-        samples = steps.samples(data, iterator.__dict__.get("_auto_collation"))
+        samples = _samples_of(iterator, owner.loader, data, asked)
         _here.active = None
         steps.trainer.receive(owner.feed, item, samples, time, cpu)
         ring.mine().later(words)
@@ -292,6 +300,21 @@ def _yielded(iterator, value):
         ring.mine().put(time, words)
         if owner.outer is not None:
             owner.outer.inner_ends(owner.base | owner.handed, time, cpu)
+
+
+def _samples_of(iterator, loader, data, asked):
+    collated = iterator.__dict__.get("_auto_collation")
+    exact = False
+    if not collated:
+        asked = None  # an element is a batch as it is
+    elif not loader.workers:
+        fetcher = iterator.__dict__.get("_dataset_fetcher")
+        state = None if fetcher is None else fetcher.__dict__.get(KEY)
+        if state is not None and state.size:
+            asked, exact = state.size, True
+    else:  # the end of a stream is known to its worker alone
+        exact = asked is not None and iterator.__dict__.get("_dataset_kind") == 0
+    return steps.samples(data, collated, asked, exact)
 
 
 def _pay_here(loader, state, pinned, time, cpu):
@@ -319,6 +342,8 @@ def _pids_set(iterator, value):
         return
     ending = owner.__dict__.pop("ending", None)
     if ending is not None:
+        # Its `get` is the queue's own: a job without a garbage collector would keep its descriptors.
+        own(iterator.__dict__.get("_worker_result_queue")).pop("get", None)
         time = ring.now()
         ring.mine().put(time, ring.wait(ring.STARTUP, owner.loader.queue, ending, time))
     elif owner.fresh and not owner.started:
@@ -398,9 +423,22 @@ def _process_starts(process):
     owner = _here.starting
     if owner is None or getattr(process._target, "__name__", "") != "_worker_loop":
         return
+    if not _reaches(process):
+        session.say("the job has replaced PYTHONPATH: what its loaders' workers do is not seen")
     process.__dict__[KEY] = ((session.key(), owner.loader.id, owner.generation, owner.started,
                                ring.now()), owner.loader.describe())
     owner.started += 1
+
+
+def _reaches(process):
+    """A worker that starts as a new Python finds the shim by the environment alone."""
+    import multiprocessing
+
+    if (process._start_method or multiprocessing.get_start_method()) == "fork":
+        return True
+    shim = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    return "STALLSCOPE_SESSION" in os.environ and (
+        shim in os.environ.get("PYTHONPATH", "").split(os.pathsep))
 
 
 # Attaching.
@@ -529,5 +567,6 @@ def _coarse_received(iterator):
     owner = iterator.__dict__[KEY]
     if owner.feed.chain is not None:
         owner.feed.chain.miss("the batches of this version of torch")
-    steps.trainer.receive(owner.feed, owner.base | owner.count, 1, ring.now(), ring.cpu())
+    samples = owner.loader.line["settings"].get("batch_size") or 1
+    steps.trainer.receive(owner.feed, owner.base | owner.count, samples, ring.now(), ring.cpu())
     owner.count += 1

@@ -11,6 +11,7 @@ from collections import deque
 
 from . import ring, session
 from .loaders import installed
+from .watch import pass_on
 
 _MOST = 1500  # lines of one sample that are timed
 _LAST = 64  # of these, those that stand for the rest
@@ -167,7 +168,8 @@ def _called(frame, event, arg):
             return None
         lines.start(frame.f_code)
         return _traced
-    except Exception:
+    except Exception as error:
+        pass_on(error)
         stop()
 
 
@@ -184,7 +186,8 @@ def _traced(frame, event, arg):
         elif event == "return":
             lines.end(frame.f_code)
         return _traced
-    except Exception:
+    except Exception as error:
+        pass_on(error)
         stop()
 
 

@@ -16,6 +16,7 @@ from _thread import get_ident
 from . import lines, ring, session
 from .loaders import installed
 from .sight import CollateSight, Sight
+from .watch import pass_on
 
 _BUDGET = 300  # watching may cost one part in so many of the time
 _BURST = 5_000_000  # ns of watching that may be saved up: a slow batch right behind a fast one
@@ -225,10 +226,8 @@ def _counts(callee, code, sight):
 
 
 def _trivial(callee):
-    try:
-        return callee in _TRIVIAL
-    except TypeError:  # not hashable
-        return False
+    # An object of the job's may hash and compare by code of its own.
+    return type(callee) in (type, types.BuiltinFunctionType) and callee in _TRIVIAL
 
 
 def _code_of(callee):
@@ -402,8 +401,9 @@ def _profile(frame, event, arg):
     elif event == "return":
         if stack and stack[-1].mark is frame:
             sample.leave()
-        elif code is sight.fetch:
+        elif code is sight.fetch:  # by an exception: else the collate function came first
             _stop_profile()
+            lines.stop()
     elif event == "c_call":
         if code in sight.roots:
             if _trivial(arg):
@@ -462,10 +462,11 @@ def _stop_profile():
 
 def _guard(callback):
     def guarded(*args):
+        global _current
         try:
             return callback(*args)
         except Exception as error:
-            global _current
+            pass_on(error)
             _current = None
             if not _monitored:
                 _stop_profile()

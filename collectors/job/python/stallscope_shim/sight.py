@@ -7,6 +7,7 @@ import sys
 import types
 
 from .loaders import installed
+from .watch import own
 
 _ENTRIES = ("__getitem__", "__getitems__", "__iter__", "__next__")
 # Libraries whose data sets are chains of generators: each of those is an op, and so is what it calls.
@@ -24,11 +25,12 @@ class Sight:
         self.own = set()
         self.entries = {}  # code → its name, if that is not the code's own
         self.chains = set()
-        self.fetch = type(fetcher).fetch.__code__
-        code = getattr(fetcher.dataset, "gi_code", None)
-        if code is None:
+        fetch = type(fetcher).fetch
+        self.fetch = getattr(fetch, "__wrapped__", fetch).__code__
+        if type(fetcher.dataset) is not types.GeneratorType:
             self._data_set(fetcher.dataset, 0)
         else:
+            code = fetcher.dataset.gi_code
             self.roots.add(code)
             self.entries[code] = fetcher.dataset.__qualname__
             frame = fetcher.dataset.gi_frame
@@ -58,7 +60,7 @@ class Sight:
             source = sys.modules.get(module)
             self._functions(vars(source) if source is not None else {})
         if depth < 4:
-            inner = getattr(data_set, "__dict__", {})
+            inner = own(data_set)
             below = [inner.get("dataset"), inner.get("source_datapipe")]
             if isinstance(inner.get("datasets"), (list, tuple)):
                 below += inner["datasets"][:8]
@@ -133,7 +135,7 @@ class Sight:
 
     def composed(self, obj):
         """True of a Compose: then its calls are ops, instead of it."""
-        if not isinstance(getattr(obj, "__dict__", {}).get("transforms"), (list, tuple)):
+        if not isinstance(own(obj).get("transforms"), (list, tuple)):
             return False
         for name in ("__call__", "forward"):
             code = getattr(getattr(type(obj), name, None), "__code__", None)
@@ -150,9 +152,10 @@ class CollateSight:
         self.own = set()
         self.entries = {}
         self.fetch = None
-        name = getattr(collate, "__qualname__", None)
-        function = getattr(collate, "__func__", collate)
-        if not isinstance(function, _FUNCTION):  # an object; a partial has none of the job's own
+        function = collate.__func__ if type(collate) is types.MethodType else collate
+        if type(function) is _FUNCTION:
+            name = function.__qualname__
+        else:  # an object; a partial has none of the job's own
             name = type(collate).__qualname__
             function = getattr(type(collate), "__call__", None)
         code = getattr(function, "__code__", None)

@@ -219,6 +219,38 @@ class Steps(Case):
         self.assertEqual([5] * 6 + [2], [e.extra["samples"]
                                          for e in self.record("zero_stream").steps][:7])
 
+    def test_samples_of_any_batch(self):
+        """Objects that are no tensors, and lists of them: what the data set was asked for counts."""
+        session = self.record("odd_batches")
+        self.assertEqual([], session.said)
+        self.assertEqual([4] * 48, [e.extra["samples"] for e in session.steps])
+        shutil.rmtree(self.session)
+        session = self.record("pictures")
+        self.assertEqual([8] * 16, [e.extra["samples"] for e in session.steps])
+
+    def test_without_hooks_gradients_tell_evaluation(self):
+        session = self.record("unhooked")
+        self.assertEqual(80, len(session.steps))
+        self.assertEqual(40, len([e for _, e in session.events("named") if e.extra[0] == 8]))
+
+    def test_a_thread_that_takes_batches_for_another_one_is_said(self):
+        session = self.record("ahead_in_a_thread")
+        self.assertEqual(8, len(session.steps))
+        self.assertTrue(any("for another one" in s for s in session.said), session.said)
+
+    def test_the_limit_of_a_job_without_an_optimizer(self):
+        session = self.record("no_optimizer", settings={"steps": 5}, same=False)
+        self.assertEqual((0, ""), (self.code, self.err))
+        self.assertEqual(5, len(session.steps))
+        self.assertEqual(5, len(self.out.splitlines()))
+
+    def test_the_limit_ends_a_job_that_catches_all(self):
+        self.record("catches_all", settings={"steps": 5}, same=False)
+        self.assertEqual(0, self.code, self.err)
+        lines = self.out.splitlines()
+        self.assertEqual(7, len(lines))
+        self.assertEqual("SystemExit", lines[5])
+
     def test_the_limit_ends_the_job_cleanly(self):
         for name in ("zero", "two"):
             with self.subTest(name):
@@ -530,6 +562,47 @@ class Faults(Case):
                 self.assertIn("no element 13", self.err)
                 self.assertNotIn("stallscope", self.err)
 
+    def test_objects_of_the_jobs_are_not_asked(self):
+        """For attributes that they do not have, nor for a hash."""
+        session = self.record("shy")
+        self.assertEqual([], session.said)
+        self.assertEqual(64, len(session.steps))
+        self.assertEqual(["Shy", "Shy"], [l["dataset"] for l in session.main.names["loader"]])
+
+    def test_an_exception_takes_the_profiler_off(self):
+        self.record("fails_late")
+        self.assertEqual("{(400, None, None)}\n", self.out)
+
+    def test_an_exception_of_a_signal_handler_is_the_jobs(self):
+        session = self.record("late")
+        self.assertEqual("True\n", self.out)
+        self.assertFalse([s for s in session.said if "Late" in s], session.said)
+
+    def test_workers_without_the_shim_are_said(self):
+        session = self.record("other_path", "spawn")
+        self.assertEqual(8, len(session.steps))
+        self.assertTrue(any("replaced PYTHONPATH" in s for s in session.said), session.said)
+
+    def test_another_python(self):
+        """One that is too old for the shim has the `sitecustomize` of its own, and no word of ours."""
+        own = os.path.join(self.folder, "own")
+        os.makedirs(own)
+        with open(os.path.join(own, "sitecustomize.py"), "w") as f:
+            f.write("print('started')\n")
+        program = ("import sys; print(sorted(p for p in sys.path if 'shim' in p)); "
+                   "import sitecustomize; print(sitecustomize.__file__[-17:])")
+        old = os.path.join(self.folder, "shim", "sitecustomize.py")
+        with open(old) as f:
+            text = f.read()
+        with open(old, "w") as f:
+            f.write("import sys\nsys.version_info = (3, 7)\n" + text)
+        self.assertEqual((0, "started\n[]\nsitecustomize.py\n", ""),
+                         self.python("-c", program, path=own))
+        self.assertEqual([], os.listdir(self.session))
+        code, _, err = self.python("-c", "import sitecustomize")
+        self.assertEqual(1, code)
+        self.assertTrue(err.endswith("No module named 'sitecustomize'\n"), err)
+
     def test_a_warning_points_at_the_same_line(self):
         self.record("warned")
         self.assertIn("longer than it said" if self.path else "from the job", self.err)
@@ -551,6 +624,9 @@ class Faults(Case):
         self.assertEqual(1, len(session.processes))
         self.assertEqual(2, len(session.processes[0].names["loader"]))
         self.assertEqual(8 + 4, len(session.steps))
+
+    def test_exec_of_a_descriptor(self):
+        self.assertEqual(1, len(self.record("execs_a_descriptor").steps))
 
     def test_fork(self):
         session = self.record("forks")
