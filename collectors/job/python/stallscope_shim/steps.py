@@ -32,7 +32,7 @@ class Feed:
 
 class _Step:
     __slots__ = ("feed", "item", "samples", "requested", "received", "stepped", "cpu", "done",
-                 "thread", "learns")
+                 "learns")
 
 
 class Trainer:
@@ -43,6 +43,7 @@ class Trainer:
         self.optimizer = False  # some optimizer has made a step
         self.learns = False  # some batch was handed out while torch records gradients
         self.current = None  # the step under way
+        self.last = self.thread = None  # who got the last batch
         self.requested = None
         self.evaluations = 0  # loops under way that a framework calls so
         self.since = {}  # Feed → batches since the last optimizer step
@@ -75,7 +76,7 @@ class Trainer:
         step.feed, step.item, step.samples = feed, item, samples
         step.requested, step.received, step.stepped = requested, time, None
         step.cpu = cpu
-        step.thread = get_ident()
+        self.thread, self.last = get_ident(), feed
         self.current = step
         step.learns = bool(gradients())
         self.learns = self.learns or step.learns
@@ -85,22 +86,25 @@ class Trainer:
     def optimizer_step(self):
         step = self.current
         self.optimizer = True
-        if step is None:
+        # Behind a loop, it is the loop's: of a whole pass, or by another thread.
+        feed = step.feed if step is not None else self.last
+        if feed is None or (step is None and feed not in self.since):
             return
-        if step.thread != get_ident():
+        if self.thread != get_ident():
             session.say("a thread takes the loader's batches for another one, whose optimizer steps: "
                         "how long that one waits for them is not seen")
-        step.stepped = ring.now()
-        if step.feed.feeds and len(self.since) == 1:
+        if step is not None:
+            step.stepped = ring.now()
+        if feed.feeds and len(self.since) == 1:
             _, share = self.since.popitem()
             self.deepest = max(self.deepest, share)
-            step.feed.loader.accumulated(share)
+            feed.loader.accumulated(share)
             return
         # Passes that take turns feed the same step, as with zip(a, b).
-        share = self.since.get(step.feed)
-        for feed, count in self.since.items():
-            if feed is step.feed or count == share:
-                feed.feeds = True
+        share = self.since.get(feed)
+        for other, count in self.since.items():
+            if other is feed or count == share:
+                other.feeds = True
         self.deepest = max(self.deepest, share or 0)
         self.since.clear()
         if self.held:

@@ -115,7 +115,7 @@ class Shy(Squares):
 
     def __getattr__(self, name):
         print("asked for", name)
-        raise KeyError(name) if name != "__getitems__" else AttributeError(name)
+        raise AttributeError(name) if name in ("__getitems__", "too_short") else KeyError(name)
 
 
 class ShyCollate:
@@ -144,7 +144,7 @@ class Wrapped:
         return "square"
 
     def __getattr__(self, name):
-        if name == "batch":
+        if name in ("batch", "tolist") or name.startswith("__"):
             raise AttributeError(name)
         print("asked for", name)
         raise KeyError(name)
@@ -538,6 +538,14 @@ def accumulated():
         print(digest(batch))
         if i % 4 == 3:
             model.optimizer.step()
+
+
+def accumulated_over_passes():
+    model = Model()
+    for _ in range(3):
+        for batch in DataLoader(Squares(200), batch_size=4):
+            print(digest(batch))
+        model.optimizer.step()
 
 
 def sanity_check():
