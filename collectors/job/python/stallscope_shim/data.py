@@ -421,7 +421,8 @@ def _process_starts(process):
     """Process.start of a worker: its identity travels with the process object, through pickle too.
     It means nothing to a Python without the shim."""
     owner = _here.starting
-    if owner is None or getattr(process._target, "__name__", "") != "_worker_loop":
+    target = own(process).get("_target")
+    if owner is None or not (getattr(target, "__module__", None) or "").startswith("torch"):
         return
     if not _reaches(process):
         session.say("the job has replaced PYTHONPATH: what its loaders' workers do is not seen")
@@ -449,7 +450,7 @@ def attach(module):
     torch = sys.modules.get("torch")
     version = getattr(torch, "__version__", None)
     session.note("framework", {"name": "torch", "version": str(version)})
-    loader, base = module.DataLoader, module._BaseDataLoaderIter
+    loader, base = module.DataLoader, _iterators(module)
     loaders.attach(module, loader)
     unknown = _unknown(module)
     if unknown:
@@ -506,10 +507,23 @@ def _attach_iterators(loader, single, multi):
     Field(multi, "_worker_pids_set", wrote=_pids_set)
 
 
+def _iterators(module):
+    """The class of those that hand out batches, whatever it is called."""
+    known = getattr(module, "_BaseDataLoaderIter", None)
+    return known or next(c for c in vars(module).values()
+                         if isinstance(c, type) and "__next__" in vars(c))
+
+
 def _unknown(module):
     """What of this version's code is not as the hooks need it; None if all of it is."""
-    single, multi = module._SingleProcessDataLoaderIter, module._MultiProcessingDataLoaderIter
     fetch = module._utils.fetch
+    for where, name in (
+            (module, "_BaseDataLoaderIter"), (module, "_SingleProcessDataLoaderIter"),
+            (module, "_MultiProcessingDataLoaderIter"), (fetch, "_BaseDatasetFetcher"),
+            (fetch, "_MapDatasetFetcher"), (fetch, "_IterableDatasetFetcher")):
+        if name not in vars(where):
+            return name
+    single, multi = module._SingleProcessDataLoaderIter, module._MultiProcessingDataLoaderIter
     return _unlike((
         (module._BaseDataLoaderIter, "__init__"),
         (module._BaseDataLoaderIter, "__next__", "_next_data", "_num_yielded"),

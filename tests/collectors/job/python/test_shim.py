@@ -675,25 +675,31 @@ class Faults(Case):
         """Batches alone are seen, and the trace says so."""
         changed = os.path.join(self.folder, "changed")
         shutil.copytree(STAND_IN, changed)
-        loader = os.path.join(changed, "torch", "utils", "data", "dataloader.py")
-        with open(loader) as f:
-            text = f.read()
+        files, data = {}, os.path.join(changed, "torch", "utils", "data")
+        for name in ("dataloader.py", "_utils/fetch.py", "_utils/worker.py"):
+            with open(os.path.join(data, name)) as f:
+                files[os.path.join(data, name)] = f.read()
         self.path = changed
-        for old, new in (("_num_yielded", "_yield_count"), ("_task_info", "_tasks"),
-                         ("_next_data", "_one_more"), ("_get_iterator", "_new_iterator")):
-            with self.subTest(old):
-                shutil.rmtree(self.session, True)
-                with open(loader, "w") as f:
+
+        def renamed(old, new):
+            shutil.rmtree(self.session, True)
+            for name, text in files.items():
+                with open(name, "w") as f:
                     f.write(text.replace(old, new))
-                session = self.record("two")
+            return self.record("two")
+
+        for old, new in (("_num_yielded", "_yield_count"), ("_task_info", "_tasks"),
+                         ("_next_data", "_one_more"), ("_get_iterator", "_new_iterator"),
+                         ("_BaseDataLoaderIter", "_Another"), ("_MapDatasetFetcher", "_ByIndex"),
+                         ("_MultiProcessingDataLoaderIter", "_WithWorkers")):
+            with self.subTest(old):
+                session = renamed(old, new)
                 self.assertEqual(1, len(session.said))
                 self.assertIn("batches are timed, not what is in them", session.said[0])
-                self.assertEqual(16, len(session.steps))
-        with open(loader, "w") as f:
-            f.write(text.replace("_BaseDataLoaderIter", "_Another"))
-        shutil.rmtree(self.session, True)
-        session = self.record("two")
-        self.assertIn("is not recognized", session.said[0])
+                self.assertEqual([4] * 16, [e.extra["samples"] for e in session.steps])
+        session = renamed("_worker_loop", "_work")
+        self.assertEqual([], session.said)
+        self.assertEqual(list(range(8)), items(session.events("work", "fetch")))
 
     def test_a_hook_that_fails_stands_back(self):
         broken = os.path.join(self.folder, "shim", "stallscope_shim", "ring.py")
