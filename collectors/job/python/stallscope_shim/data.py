@@ -457,7 +457,7 @@ def attach(module):
         session.say("%s is not as known in torch %s: batches are timed, not what is in them" %
                     (unknown, version))
         Method(loader, "__init__", loaders.constructed)
-        _attach_coarse(loader, base)
+        _attach_coarse(loader, base, getattr(module, "get_worker_info", lambda: None))
         return
     Method(loader, "__init__", _constructed)
     Method(base, "__init__", _began)
@@ -557,28 +557,39 @@ def _unlike(needed):
     return None
 
 
-def _attach_coarse(loader, base):
-    """Batches alone: `__next__` itself is wrapped."""
+def _attach_coarse(loader, base, worker_info):
+    """Batches alone: `__next__` itself is wrapped. In a worker, `worker_info()` is not None."""
     passes = {}
 
     def before(iterator, args, kwargs):
-        guarded(_coarse_request, iterator, passes)
+        guarded(_coarse_request, iterator, passes, worker_info)
         return args, kwargs
 
     Method(loader, "__iter__", lambda dataloader: passes.__setitem__(
         None, _Pass(loaders.of(dataloader))) or steps.prepare())
+    if "__init__" in vars(base):  # not at the first request: zip() makes two iterators before
+        Method(base, "__init__",
+               lambda iterator: iterator.__dict__.setdefault(KEY, passes.get(None)))
     base.__next__ = wrapped(base.__next__, before,
                             lambda iterator: guarded(_coarse_received, iterator))
 
 
-def _coarse_request(iterator, passes):
+def _coarse_request(iterator, passes, worker_info):
     if KEY not in iterator.__dict__:
         iterator.__dict__[KEY] = passes.get(None)
-    steps.trainer.request()
+    owner = iterator.__dict__[KEY]
+    owner.nested = worker_info() is not None or (
+        _here.active not in (None, owner) and _inside(iterator))
+    if not owner.nested:
+        _here.active = owner
+        steps.trainer.request()
 
 
 def _coarse_received(iterator):
     owner = iterator.__dict__[KEY]
+    if owner.nested:
+        return
+    _here.active = None
     if owner.feed.chain is not None:
         owner.feed.chain.miss("the batches of this version of torch")
     samples = owner.loader.line["settings"].get("batch_size") or 1

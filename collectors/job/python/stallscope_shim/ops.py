@@ -15,7 +15,7 @@ from _thread import get_ident
 
 from . import lines, ring, session
 from .loaders import installed
-from .sight import CollateSight, Sight
+from .sight import CollateSight, Sight, shares
 from .watch import pass_on
 
 _BUDGET = 300  # watching may cost one part in so many of the time
@@ -64,6 +64,11 @@ class Watcher:
             return
         if self.sight is None:
             self.sight = Sight(fetcher)
+            if not _monitored and shares(self.sight):
+                self.off = True
+                session.say("a function of the data set changes variables of another one: with this "
+                            "Python, ops inside of a fetch are not seen")
+                return
         self._take(self.sight, stage, time)
         self.samples += 1
 
@@ -82,6 +87,8 @@ class Watcher:
         if self.collating is None or self.collate_fn is not fetcher.__dict__.get("collate_fn"):
             self.collate_fn = fetcher.__dict__.get("collate_fn")
             self.collating = CollateSight(self.collate_fn)
+            if not _monitored and shares(self.collating):
+                self.collating.entries = {}
         if self.collating.entries:
             self._take(self.collating, stage, ring.now())
         self.samples += 1

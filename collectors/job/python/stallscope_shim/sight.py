@@ -144,6 +144,24 @@ class Sight:
         return True
 
 
+def shares(sight):
+    """True if a function inside of one of these changes its variables, as a thread may. Before Python
+    3.12, profiling and tracing put the variables of a function back as they were when an event began:
+    what another thread has changed meanwhile is lost."""
+    inner = [const for code in sight.roots | sight.own if code.co_cellvars
+             for const in code.co_consts if type(const) is types.CodeType]
+    while inner:
+        code = inner.pop()
+        inner += [const for const in code.co_consts if type(const) is types.CodeType]
+        if code.co_freevars:
+            import dis
+
+            if any(each.opname in ("STORE_DEREF", "DELETE_DEREF") and
+                   each.argval in code.co_freevars for each in dis.get_instructions(code)):
+                return True
+    return False
+
+
 class CollateSight:
     """The job's own function that makes a batch of its elements: one op."""
 

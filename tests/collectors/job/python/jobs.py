@@ -679,6 +679,30 @@ def patched():
     train(DataLoader(Squares(8), batch_size=4), epochs=1)
 
 
+class Shared(Squares):
+    def __getitem__(self, index):
+        total = 0
+
+        def add():
+            nonlocal total
+            total += index
+            seen.add(sys.getprofile())
+
+        seen.add(sys.getprofile())
+        thread = threading.Thread(target=add)
+        thread.start()
+        thread.join()
+        return total
+
+
+seen = set()
+
+
+def shared_variables():
+    train(DataLoader(Shared(), batch_size=2))
+    print(seen)
+
+
 def profiled():
     calls = []
     sys.setprofile(lambda *a: calls.append(1))

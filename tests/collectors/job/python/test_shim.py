@@ -551,6 +551,13 @@ class Ops(Case):
         session = self.record("straggler")
         self.assertIn("time.sleep", self.ops(session) or ["time.sleep"])
 
+    def test_variables_that_threads_share_are_left_alone(self):
+        session = self.record("shared_variables")
+        self.assertEqual(32, len(session.steps))
+        self.assertEqual("{None}", self.out.splitlines()[-1])
+        if sys.version_info < (3, 12):
+            self.assertTrue(any("changes variables" in s for s in session.said), session.said)
+
     def test_the_jobs_own_profiler_stays(self):
         session = self.record("profiled")
         if sys.version_info < (3, 12):
@@ -697,6 +704,14 @@ class Faults(Case):
                 self.assertEqual(1, len(session.said))
                 self.assertIn("batches are timed, not what is in them", session.said[0])
                 self.assertEqual([4] * 16, [e.extra["samples"] for e in session.steps])
+        renamed("_task_info", "_tasks")
+        for name, steps in (("nested", 3), ("nested_workers", 3), ("zipped", 16)):
+            with self.subTest(name):
+                shutil.rmtree(self.session, True)
+                session = self.record(name)
+                self.assertEqual(steps, len(session.steps))
+                self.assertEqual(2 if name == "zipped" else 1,
+                                 len({e.item >> 48 for e in session.steps}))
         session = renamed("_worker_loop", "_work")
         self.assertEqual([], session.said)
         self.assertEqual(list(range(8)), items(session.events("work", "fetch")))
