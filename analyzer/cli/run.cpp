@@ -7,12 +7,15 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "analyzer/base/escape.h"
+#include "analyzer/base/file.h"
 #include "analyzer/cli/program.h"
 #include "analyzer/words/words.h"
 #include "collectors/job/run_job.h"
@@ -94,6 +97,16 @@ Result<std::vector<std::string>> CommandOf(const std::vector<std::string>& comma
                "put it after --: stallscope run -- python train.py"};
 }
 
+// What the command names may be read by it: "train.py", "--config=a.yaml".
+void NoteFilesOf(const std::vector<std::string>& command) {
+  for (const std::string& argument : command) {
+    for (const std::string& path : {argument, argument.substr(argument.find('=') + 1)}) {
+      std::error_code unknown;
+      if (std::filesystem::is_regular_file(path, unknown)) NoteInput(path);
+    }
+  }
+}
+
 // "120 steps; input-bound: fetch (cpu); run.sst"
 std::string LastLine(const RunArguments& arguments, const job::JobResult& result) {
   const std::string steps =
@@ -132,6 +145,7 @@ int RunRun(const RunArguments& arguments) {
   const std::vector<std::string> command_line = ProgramArguments();
   auto command = CommandOf(command_line);
   if (!command.ok()) return Fail(command.error());
+  NoteFilesOf(command.value());
   job::JobOptions options;
   options.command = std::move(command).value();
   options.output = arguments.output;

@@ -142,6 +142,22 @@ TEST_SUITE("fast") {
     CHECK_FALSE(shown("exec >/dev/null; "));
   }
 
+  TEST_CASE("run: the trace is not written over a file that the command names") {
+    const ScratchDir dir;
+    const std::string script = dir / "train.sh";
+    std::ofstream(script) << "echo trained\n";
+    std::filesystem::create_symlink(script, dir / "link");
+    for (const std::string& output : {script, dir / "link"}) {
+      for (const std::string& named : {script, "--config=" + script}) {
+        const ProgramResult done = RunStallscope({"run", "-o", output, "--", "sh", named});
+        CHECK(done.exit_code == 2);
+        CHECK(OneLine(done.err));
+        CHECK(Has(done.err, "the output is also an input of this command"));
+        CHECK(std::filesystem::file_size(script) == 13);
+      }
+    }
+  }
+
   TEST_CASE("run: what cannot be run is said in one line") {
     const ScratchDir dir;
     const auto refused = [&](std::vector<std::string> arguments, int exit_code,
