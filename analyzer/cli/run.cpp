@@ -1,16 +1,21 @@
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "analyzer/base/escape.h"
+#include "analyzer/base/file.h"
 #include "analyzer/cli/program.h"
 #include "analyzer/words/words.h"
 #include "collectors/job/run_job.h"
@@ -39,17 +44,32 @@ void Tell(const std::string& line) {
   std::fprintf(stderr, "stallscope: %s\n", Printable(line).c_str());
 }
 
-// One line of a terminal that the job does not print its results on.
+// True if the job prints on the terminal that is this program's stderr, or may do so.
+bool PrintsOnOurTerminal(pid_t job) {
+  struct stat terminal {};
+  if (fstat(STDERR_FILENO, &terminal) != 0) return true;
+  for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {
+    struct stat other {};
+    if (stat(fmt::format("/proc/{}/fd/{}", job, fd).c_str(), &other) != 0) {
+      if (errno != ENOENT) return true;  // it is another user's
+    } else if (S_ISCHR(other.st_mode) && other.st_rdev == terminal.st_rdev) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// One line of a terminal on which the job prints nothing: no results, and no bar of its own.
 class StepsLine {
  public:
-  explicit StepsLine(bool wanted)
-      : shown_(wanted && isatty(STDERR_FILENO) != 0 && isatty(STDOUT_FILENO) == 0) {}
+  explicit StepsLine(bool wanted) : wanted_(wanted && isatty(STDERR_FILENO) != 0) {}
   ~StepsLine() { Clear(); }
   StepsLine(const StepsLine&) = delete;
   StepsLine& operator=(const StepsLine&) = delete;
 
-  void Show(const recorder::StepCount& steps) {
-    if (!shown_ || steps.steps == 0) return;
+  void Show(const recorder::StepCount& steps, pid_t job) {
+    if (!wanted_ || steps.steps == 0) return;
+    if (PrintsOnOurTerminal(job)) return Clear();
     const auto total_ns = static_cast<double>(std::max<int64_t>(steps.last_ns - steps.first_ns, 1));
     std::fprintf(stderr, "\rstallscope: %llu steps, %.1f steps/s, %.0f%% of the time waiting\x1b[K",
                  static_cast<unsigned long long>(steps.steps),
@@ -63,7 +83,7 @@ class StepsLine {
   }
 
  private:
-  const bool shown_;
+  const bool wanted_;
   bool drawn_ = false;
 };
 
@@ -75,6 +95,16 @@ Result<std::vector<std::string>> CommandOf(const std::vector<std::string>& comma
   }
   return Error{ErrorKind::kUsage, "no command given", "run",
                "put it after --: stallscope run -- python train.py"};
+}
+
+// What the command names may be read by it: "train.py", "--config=a.yaml".
+void NoteFilesOf(const std::vector<std::string>& command) {
+  for (const std::string& argument : command) {
+    for (const std::string& path : {argument, argument.substr(argument.find('=') + 1)}) {
+      std::error_code unknown;
+      if (std::filesystem::is_regular_file(path, unknown)) NoteInput(path);
+    }
+  }
 }
 
 // "120 steps; input-bound: fetch (cpu); run.sst"
@@ -115,6 +145,7 @@ int RunRun(const RunArguments& arguments) {
   const std::vector<std::string> command_line = ProgramArguments();
   auto command = CommandOf(command_line);
   if (!command.ok()) return Fail(command.error());
+  NoteFilesOf(command.value());
   job::JobOptions options;
   options.command = std::move(command).value();
   options.output = arguments.output;
@@ -124,7 +155,7 @@ int RunRun(const RunArguments& arguments) {
   options.tool = std::string("stallscope ") + STALLSCOPE_VERSION;
   options.command_line = command_line;
   StepsLine line(!arguments.quiet);
-  options.on_progress = [&](const recorder::StepCount& steps) { line.Show(steps); };
+  options.on_progress = [&](const recorder::StepCount& steps, pid_t job) { line.Show(steps, job); };
   options.on_profiles = [&](const std::vector<job::ProfileFile>& files) {
     JoinProfiles(arguments, files);
   };

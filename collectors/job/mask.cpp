@@ -23,14 +23,17 @@ std::string Plain(std::string_view name) {
 
 bool NamesSecret(std::string_view name) {
   const std::string plain = Plain(name);
-  for (const char* word : {"token", "secret", "passw", "passphrase", "credential", "apikey"}) {
+  for (const char* word :
+       {"token", "secret", "passw", "passphrase", "credential", "apikey", "signature"}) {
     if (plain.find(word) != std::string::npos) {
       // Of language models: how many, not which.
       return !plain.ends_with("tokens") && plain.find("tokenize") == std::string::npos;
     }
   }
-  return plain == "key" || plain == "auth" || plain == "authorization" || plain.ends_with("_key") ||
-         plain.ends_with("_auth") || plain.ends_with("_pwd");
+  for (const char* word : {"key", "auth", "pass", "sig"}) {
+    if (plain == word || plain.ends_with(std::string("_") + word)) return true;
+  }
+  return plain == "authorization" || plain.ends_with("_authorization") || plain.ends_with("_pwd");
 }
 
 bool LooksSecret(std::string_view word) {
@@ -43,28 +46,45 @@ bool LooksSecret(std::string_view word) {
   return false;
 }
 
-// https://user:password@host
+// https://user:password@host, https://token@host
 void MaskUrl(std::string& word) {
+  constexpr size_t kLongestUser = 20;
   const size_t scheme = word.find("://");
   if (scheme == std::string::npos) return;
   const size_t from = scheme + 3;
   const size_t end = std::min(word.find('/', from), word.size());
   const size_t at = word.rfind('@', end);
   const size_t colon = word.find(':', from);
-  if (at == std::string::npos || at < from || colon == std::string::npos || colon > at) return;
-  word.replace(colon + 1, at - colon - 1, kMasked);
+  if (at == std::string::npos || at < from) return;
+  if (colon < at) {
+    word.replace(colon + 1, at - colon - 1, kMasked);
+  } else if (at - from > kLongestUser || LooksSecret(word.substr(from, at - from))) {
+    word.replace(from, at - from, kMasked);
+  }
+}
+
+// The last name in a text: of "https://host/path?a", "a".
+std::string_view LastName(std::string_view text) {
+  const size_t before = text.find_last_of("?&#,{[/");
+  return before == std::string_view::npos ? text : text.substr(before + 1);
+}
+
+// "Bearer" stands between "Authorization:" and its secret.
+bool NamesScheme(std::string_view word) {
+  const std::string plain = Plain(word);
+  return plain == "bearer" || plain == "basic" || plain == "digest";
 }
 
 // One word behind another. `expects`: the word before was an option that takes a secret.
 std::string MaskWord(std::string word, bool& expects) {
   const bool option = word.starts_with('-');
   if (expects && !option && !word.empty()) {
-    expects = false;
-    return std::string(kMasked);
+    expects = NamesScheme(word);
+    return expects ? word : std::string(kMasked);
   }
   const size_t equals = word.find('=');
   expects = option && equals == std::string::npos && NamesSecret(word);
-  if (equals != std::string::npos && NamesSecret(word.substr(0, equals))) {
+  if (equals != std::string::npos && NamesSecret(LastName(word.substr(0, equals)))) {
     return word.substr(0, equals + 1) + std::string(kMasked);
   }
   const size_t value = equals == std::string::npos ? 0 : equals + 1;
@@ -78,11 +98,22 @@ std::string MaskWord(std::string word, bool& expects) {
 std::string MaskText(const std::string& text) {
   std::string masked;
   bool expects = false;
+  bool named = false;  // the word before names a secret, and a colon may follow
   for (size_t at = 0; at < text.size();) {
-    const size_t word = std::min(text.find_first_not_of(kBlanks, at), text.size());
-    masked += text.substr(at, word - at);
-    at = std::min(text.find_first_of(kBlanks, word), text.size());
-    if (word < at) masked += MaskWord(text.substr(word, at - word), expects);
+    const size_t from = std::min(text.find_first_not_of(kBlanks, at), text.size());
+    masked += text.substr(at, from - at);
+    at = std::min(text.find_first_of(kBlanks, from), text.size());
+    if (from == at) break;
+    const std::string word = text.substr(from, at - from);
+    masked += word == ":" ? word : MaskWord(word, expects);
+    if (word == ":") {
+      expects = named;
+      continue;
+    }
+    const bool colon = word.ends_with(':');
+    const std::string_view name(word.data(), word.size() - (colon ? 1 : 0));
+    named = NamesSecret(LastName(name.substr(std::min(name.rfind('=') + 1, name.size()))));
+    expects = expects || (colon && named);
   }
   return masked;
 }

@@ -129,7 +129,7 @@ class Watch {
         run.job.python.empty()
             ? "stages: no Python process was seen, and no program with stallscope's recorder; a "
               "Python job shows its DataLoaders' stages, batches and steps (not with python -I, -E "
-              "or -S)"
+              "or -S, or before Python 3.8)"
             : "stages: no data loader was seen; only PyTorch's DataLoader, tf.data and loops with "
               "the module stallscope show stages and steps");
   }
@@ -165,7 +165,7 @@ int WaitForJob(Launcher& launcher, const recorder::Recorder& recorder, const Job
     if (const auto ended = launcher.Wait(kProgressNs)) return *ended;
     if (!options.on_progress || MonotonicNs() - told_ns < kProgressNs) continue;
     told_ns = MonotonicNs();
-    options.on_progress(recorder.steps());
+    options.on_progress(recorder.steps(), launcher.pid());
   }
 }
 

@@ -6,6 +6,8 @@
 // outlive it are not waited for.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -35,11 +37,10 @@ struct JobOptions {
   bool bound = false;                     // the program does not outlive this process
   std::string tool;                       // "stallscope 0.1.0"
   std::vector<std::string> command_line;  // for the trace
-  std::function<void(const recorder::StepCount&)>
-      on_progress;  // several times per second; may be empty
+  // Called several times per second with the program's process; may be empty.
+  std::function<void(const recorder::StepCount&, pid_t)> on_progress;
   // Called once the trace is sealed, if there are any files; they are removed when it returns. May
-  // be
-  // empty.
+  // be empty.
   std::function<void(const std::vector<ProfileFile>&)> on_profiles;
   SessionOptions session;
   FileOps* ops = &FileOps::Kernel();

@@ -9,15 +9,34 @@
 #include "tests/support/paths.h"
 #include "tests/support/program.h"
 
+using stallscope::test::BuildDir;
 using stallscope::test::Has;
 using stallscope::test::OneLine;
 using stallscope::test::ProgramResult;
+using stallscope::test::RunProgram;
 using stallscope::test::RunStallscope;
 using stallscope::test::ScratchDir;
 
 namespace {
 
 const std::string kWriter = stallscope::test::SourceDir() + "/tests/collectors/job/writer.py";
+
+// Runs a program whose stderr is a terminal, and prints what came there.
+constexpr const char* kOnTerminal = R"(
+import os, pty, subprocess, sys
+ours, theirs = pty.openpty()
+program = subprocess.Popen(sys.argv[1:], stderr=theirs, stdout=subprocess.DEVNULL)
+os.close(theirs)
+try:
+    while True:
+        part = os.read(ours, 65536)
+        if not part:
+            break
+        os.write(1, part)
+except OSError:
+    pass  # the last one has closed the terminal
+sys.exit(program.wait())
+)";
 
 }  // namespace
 
@@ -105,6 +124,38 @@ TEST_SUITE("fast") {
     CHECK(done.exit_code == 0);
     CHECK(done.out == "[1,2]||--|-o|a b|{}|");
     CHECK(done.err.empty());
+  }
+
+  TEST_CASE("run: progress is shown on a terminal that the job does not print on") {
+    const ScratchDir dir;
+    const auto shown = [&](const std::string& redirected) {
+      const std::string script = redirected + "python3 '" + kWriter + "' 300; sleep 0.7";
+      const ProgramResult done =
+          RunProgram({"python3", "-c", kOnTerminal, BuildDir() + "/bin/stallscope", "run", "-o",
+                      dir / "r.sst", "--", "sh", "-c", script});
+      CHECK(done.exit_code == 0);
+      CHECK(Has(done.out, "stallscope: 300 steps; "));
+      return Has(done.out, "300 steps, ") && Has(done.out, " steps/s, ");
+    };
+    CHECK(shown("exec >/dev/null 2>&1; "));
+    CHECK_FALSE(shown(""));
+    CHECK_FALSE(shown("exec >/dev/null; "));
+  }
+
+  TEST_CASE("run: the trace is not written over a file that the command names") {
+    const ScratchDir dir;
+    const std::string script = dir / "train.sh";
+    std::ofstream(script) << "echo trained\n";
+    std::filesystem::create_symlink(script, dir / "link");
+    for (const std::string& output : {script, dir / "link"}) {
+      for (const std::string& named : {script, "--config=" + script}) {
+        const ProgramResult done = RunStallscope({"run", "-o", output, "--", "sh", named});
+        CHECK(done.exit_code == 2);
+        CHECK(OneLine(done.err));
+        CHECK(Has(done.err, "the output is also an input of this command"));
+        CHECK(std::filesystem::file_size(script) == 13);
+      }
+    }
   }
 
   TEST_CASE("run: what cannot be run is said in one line") {

@@ -15,6 +15,7 @@ TEST_SUITE("fast") {
     CHECK(Masked({"-password", "x y"}) == Words{"-password", "***"});
     CHECK(Masked({"PASSWORD=x y"}) == Words{"PASSWORD=***"});
     CHECK(Masked({"--secret", "--lr", "1"}) == Words{"--secret", "--lr", "1"});
+    CHECK(Masked({"DB_PASS=abc", "--db-pass", "abc"}) == Words{"DB_PASS=***", "--db-pass", "***"});
   }
 
   TEST_CASE("secrets are masked inside a shell's command") {
@@ -22,10 +23,25 @@ TEST_SUITE("fast") {
           Words{"sh", "-c", "A_KEY=*** train --token *** -v; echo 'x'"});
   }
 
+  TEST_CASE("secrets are masked inside URLs, headers and JSON") {
+    CHECK(Masked({"https://me:pass@host/a"}) == Words{"https://me:***@host/a"});
+    CHECK(Masked({"https://ghp_0123456789abcdef@host/a"}) == Words{"https://***@host/a"});
+    CHECK(Masked({"https://0123456789abcdef01234567@host/a"}) == Words{"https://***@host/a"});
+    CHECK(Masked({"https://git@host/a"}) == Words{"https://git@host/a"});
+    CHECK(Masked({"https://host/a?b=1&token=abc&c=2"}) ==
+          Words{"https://host/a?b=1&token=***&c=2"});
+    CHECK(Masked({"https://host/a?sig=abc"}) == Words{"https://host/a?sig=***"});
+    CHECK(Masked({"s3://a/b?X-Amz-Signature=abc"}) == Words{"s3://a/b?X-Amz-Signature=***"});
+    CHECK(Masked({"https://host/token/a?b=1"}) == Words{"https://host/token/a?b=1"});
+    CHECK(Masked({"Authorization: Bearer abc"}) == Words{"Authorization: Bearer ***"});
+    CHECK(Masked({"--header=X-Api-Key: abc"}) == Words{"--header=X-Api-Key: ***"});
+    CHECK(Masked({R"({"lr": 1, "token": "abc", "b": "c"})"}) ==
+          Words{R"({"lr": 1, "token": "***", "b": "c"})"});
+  }
+
   TEST_CASE("secrets are masked by their form") {
     CHECK(Masked({"ghp_0123456789abcdef"}) == Words{"***"});
     CHECK(Masked({"--with=hf_0123456789abcdef"}) == Words{"--with=***"});
-    CHECK(Masked({"https://me:pass@host/a"}) == Words{"https://me:***@host/a"});
     CHECK(Masked({"s3://bucket/a:b@c"}) == Words{"s3://bucket/a:b@c"});
   }
 

@@ -13,11 +13,12 @@ Every one of these names is looked for in the code before it is used. If one is 
 timed at `__next__` and the trace says so.
 """
 import functools
+import os
 import sys
 from _thread import _local
 
 from . import loaders, ops, probe, profile, ring, session, sight, steps, worker
-from .watch import Field, Method, guarded, uses, wrapped
+from .watch import Field, Method, guarded, own, uses, wrapped
 from .worker import KEY
 
 _STARTS_A_THREAD = 200_000  # ns: putting an index takes less
@@ -66,6 +67,7 @@ class _Pass:
         self.recv_size = 0
         self.arrived_at = None
         self.arrived = {}
+        self.asked = {}  # batch → how many elements it was to have
         self.handed = 0
         self.count = 0
 
@@ -150,6 +152,11 @@ def _index_known(iterator, _):
                           ring.work(owner.loader.sampler, item, *used))
         owner.stamp = probe.pay(owner.loader, "sampler", owner.index_at, owner.index_cpu, time, cpu)
         owner.index_at = None
+        if owner.loader.workers:
+            # `index` is in the frame of `_try_put_index`, two above: Field.__get__, then it.
+            index = sys._getframe(2).f_locals.get("index")
+            if isinstance(index, (list, tuple)):
+                owner.asked[iterator.__dict__.get("_send_idx", owner.count)] = len(index)
 
 
 def _drawing(owner, iterator):
@@ -201,7 +208,7 @@ def _inside(iterator):
     while frame is not None:
         if frame.f_code.co_name in ("_next_data", "__next__"):
             other = frame.f_locals.get("self")
-            if other is not iterator and KEY in getattr(other, "__dict__", ()):
+            if other is not iterator and KEY in own(other):
                 return True
         frame = frame.f_back
     return False
@@ -300,13 +307,14 @@ def _yielded(iterator, value):
             if probe.mine is not None:
                 time, cpu = _pay_here(loader, state, pinned, time, cpu)
     owner.count += 1
+    asked = owner.asked.pop(owner.handed, None)
     if not owner.nested:
         completed = owner.arrived.pop(owner.handed, time)
         item = owner.base | owner.handed
         words += ring.release(loader.loader, item, completed, time)
         # `data` is in the frame of `__next__`, two above: Field.__set__, then it.
         data = sys._getframe(2).f_locals.get("data")
-        samples = steps.samples(data, iterator.__dict__.get("_auto_collation"))
+        samples = _samples_of(iterator, owner.loader, data, asked)
         _here.active = None
         steps.trainer.receive(owner.feed, item, samples, time, cpu)
         ring.mine().later(words)
@@ -316,6 +324,21 @@ def _yielded(iterator, value):
         ring.mine().put(time, words)
         if owner.outer is not None:
             owner.outer.inner_ends(owner.base | owner.handed, time, cpu)
+
+
+def _samples_of(iterator, loader, data, asked):
+    collated = iterator.__dict__.get("_auto_collation")
+    exact = False
+    if not collated:
+        asked = None  # an element is a batch as it is
+    elif not loader.workers:
+        fetcher = iterator.__dict__.get("_dataset_fetcher")
+        state = None if fetcher is None else fetcher.__dict__.get(KEY)
+        if state is not None and state.size:
+            asked, exact = state.size, True
+    else:  # the end of a stream is known to its worker alone
+        exact = asked is not None and iterator.__dict__.get("_dataset_kind") == 0
+    return steps.samples(data, collated, asked, exact)
 
 
 def _pay_here(loader, state, pinned, time, cpu):
@@ -343,6 +366,8 @@ def _pids_set(iterator, value):
         return
     ending = owner.__dict__.pop("ending", None)
     if ending is not None:
+        # Its `get` is the queue's own: a job without a garbage collector would keep its descriptors.
+        own(iterator.__dict__.get("_worker_result_queue")).pop("get", None)
         time = ring.now()
         ring.mine().put(time, ring.wait(ring.STARTUP, owner.loader.queue, ending, time))
     elif owner.fresh and not owner.started:
@@ -420,11 +445,25 @@ def _process_starts(process):
     """Process.start of a worker: its identity travels with the process object, through pickle too.
     It means nothing to a Python without the shim."""
     owner = _here.starting
-    if owner is None or getattr(process._target, "__name__", "") != "_worker_loop":
+    target = own(process).get("_target")
+    if owner is None or not (getattr(target, "__module__", None) or "").startswith("torch"):
         return
+    if not _reaches(process):
+        session.say("the job has replaced PYTHONPATH: what its loaders' workers do is not seen")
     process.__dict__[KEY] = ((session.key(), owner.loader.id, owner.generation, owner.started,
                                ring.now()), owner.loader.describe())
     owner.started += 1
+
+
+def _reaches(process):
+    """A worker that starts as a new Python finds the shim by the environment alone."""
+    import multiprocessing
+
+    if (process._start_method or multiprocessing.get_start_method()) == "fork":
+        return True
+    shim = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    return "STALLSCOPE_SESSION" in os.environ and (
+        shim in os.environ.get("PYTHONPATH", "").split(os.pathsep))
 
 
 # Attaching.
@@ -435,14 +474,14 @@ def attach(module):
     torch = sys.modules.get("torch")
     version = getattr(torch, "__version__", None)
     session.note("framework", {"name": "torch", "version": str(version)})
-    loader, base = module.DataLoader, module._BaseDataLoaderIter
+    loader, base = module.DataLoader, _iterators(module)
     loaders.attach(module, loader)
     unknown = _unknown(module)
     if unknown:
         session.say("%s of torch %s is not recognized: batches are timed, but not the stages inside" %
                     (unknown, version))
         Method(loader, "__init__", loaders.constructed)
-        _attach_coarse(loader, base)
+        _attach_coarse(loader, base, getattr(module, "get_worker_info", lambda: None))
         return
     Method(loader, "__init__", _constructed)
     Method(base, "__init__", _began)
@@ -492,10 +531,23 @@ def _attach_iterators(loader, single, multi):
     Field(multi, "_worker_pids_set", wrote=_pids_set)
 
 
+def _iterators(module):
+    """The class of those that hand out batches, whatever it is called."""
+    known = getattr(module, "_BaseDataLoaderIter", None)
+    return known or next(c for c in vars(module).values()
+                         if isinstance(c, type) and "__next__" in vars(c))
+
+
 def _unknown(module):
     """What of this version's code is not as the hooks need it; None if all of it is."""
-    single, multi = module._SingleProcessDataLoaderIter, module._MultiProcessingDataLoaderIter
     fetch = module._utils.fetch
+    for where, name in (
+            (module, "_BaseDataLoaderIter"), (module, "_SingleProcessDataLoaderIter"),
+            (module, "_MultiProcessingDataLoaderIter"), (fetch, "_BaseDatasetFetcher"),
+            (fetch, "_MapDatasetFetcher"), (fetch, "_IterableDatasetFetcher")):
+        if name not in vars(where):
+            return name
+    single, multi = module._SingleProcessDataLoaderIter, module._MultiProcessingDataLoaderIter
     return _unlike((
         (module._BaseDataLoaderIter, "__init__"),
         (module._BaseDataLoaderIter, "__next__", "_next_data", "_num_yielded"),
@@ -529,29 +581,41 @@ def _unlike(needed):
     return None
 
 
-def _attach_coarse(loader, base):
-    """Batches alone: `__next__` itself is wrapped."""
+def _attach_coarse(loader, base, worker_info):
+    """Batches alone: `__next__` itself is wrapped. In a worker, `worker_info()` is not None."""
     passes = {}
 
     def before(iterator, args, kwargs):
-        guarded(_coarse_request, iterator, passes)
+        guarded(_coarse_request, iterator, passes, worker_info)
         return args, kwargs
 
     Method(loader, "__iter__", lambda dataloader: passes.__setitem__(
         None, _Pass(loaders.of(dataloader))) or steps.prepare())
+    if "__init__" in vars(base):  # not at the first request: zip() makes two iterators before
+        Method(base, "__init__",
+               lambda iterator: iterator.__dict__.setdefault(KEY, passes.get(None)))
     base.__next__ = wrapped(base.__next__, before,
                             lambda iterator: guarded(_coarse_received, iterator))
 
 
-def _coarse_request(iterator, passes):
+def _coarse_request(iterator, passes, worker_info):
     if KEY not in iterator.__dict__:
         iterator.__dict__[KEY] = passes.get(None)
-    steps.trainer.request()
+    owner = iterator.__dict__[KEY]
+    owner.nested = worker_info() is not None or (
+        _here.active not in (None, owner) and _inside(iterator))
+    if not owner.nested:
+        _here.active = owner
+        steps.trainer.request()
 
 
 def _coarse_received(iterator):
     owner = iterator.__dict__[KEY]
+    if owner.nested:
+        return
+    _here.active = None
     if owner.feed.chain is not None:
         owner.feed.chain.miss("the batches of this version of torch")
-    steps.trainer.receive(owner.feed, owner.base | owner.count, 1, ring.now(), ring.cpu())
+    samples = owner.loader.line["settings"].get("batch_size") or 1
+    steps.trainer.receive(owner.feed, owner.base | owner.count, samples, ring.now(), ring.cpu())
     owner.count += 1

@@ -55,17 +55,16 @@ class _Finder:
             return _own(name)
         if name not in _wanted:
             return None
-        callback = _wanted.pop(name)
         for finder in sys.meta_path:
             if finder is not cls and hasattr(finder, "find_spec"):
                 spec = finder.find_spec(name, path, target)
                 if spec is not None:
-                    _hook(spec, callback)
+                    _hook(spec, name)
                     return spec
         return None
 
 
-def _hook(spec, callback):
+def _hook(spec, name):
     """On the loader's instance, and only until the module has been executed: the module's
     `__loader__` and `__spec__` stay what they would be."""
     loader = spec.loader
@@ -83,7 +82,10 @@ def _hook(spec, callback):
         except BaseException as error:  # the traceback stays as it would be (Python 3.11 and later)
             error.__traceback__ = error.__traceback__.tb_next
             raise
-        _safely(callback, module)
+        # Only now: who looks for a module does not always import it.
+        callback = _wanted.pop(name, None)
+        if callback is not None:
+            _safely(callback, module)
 
     try:
         loader.exec_module = exec_module

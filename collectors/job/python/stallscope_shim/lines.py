@@ -10,6 +10,7 @@ from collections import deque
 
 from . import ring, session
 from .loaders import installed
+from .watch import pass_on
 
 _MOST = 1500  # timed lines per sample
 _LAST = 64  # of these, the last ones, which represent the rest
@@ -166,7 +167,8 @@ def _called(frame, event, arg):
             return None
         lines.start(frame.f_code)
         return _traced
-    except Exception:
+    except Exception as error:
+        pass_on(error)
         stop()
 
 
@@ -183,7 +185,8 @@ def _traced(frame, event, arg):
         elif event == "return":
             lines.end(frame.f_code)
         return _traced
-    except Exception:
+    except Exception as error:
+        pass_on(error)
         stop()
 
 

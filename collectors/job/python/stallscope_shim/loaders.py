@@ -6,10 +6,11 @@ and call its batches by the same numbers.
 """
 import os
 import sys
+import types
 import weakref
 
 from . import call_site, ring, session
-from .watch import wrapped
+from .watch import field, wrapped
 
 _KNOBS = ("num_workers", "prefetch_factor", "persistent_workers", "pin_memory", "batch_size",
           "multiprocessing_context", "in_order")
@@ -17,6 +18,8 @@ _WORKERS_ONLY = ("prefetch_factor", "persistent_workers", "multiprocessing_conte
                  "in_order")
 _STAGES = (("sampler", "source"), ("fetch", "map"), ("collate", "batch"),
            ("transport", "transport"), ("pin", "pin"), ("loader", "prefetch"))
+
+_NAMED = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.GeneratorType)
 
 _places = {}  # id of a DataLoader → (weak reference, place, the lines that led there)
 _loaders = {}  # id of a DataLoader → (weak reference, Loader)
@@ -110,7 +113,7 @@ def of(dataloader):
     if place is None or place[0]() is not dataloader:  # copied or unpickled: no constructor ran
         place = (None, place_of(dataloader), None)
     settings = _settings(dataloader)
-    kinds = class_name(dataloader), class_name(_get(dataloader, "dataset", None))
+    kinds = class_name(dataloader), class_name(field(dataloader, "dataset", None))
     key = (place[2], kinds, tuple(settings.items()))
     before = _again.get(key) if place[2] else None
     if before is not None and before[0]() is None:  # if the old one still exists, this is another one
@@ -123,11 +126,11 @@ def of(dataloader):
 
 
 def _define(dataloader, kinds, place, settings):
-    workers = int(_get(dataloader, "num_workers", 0))
-    factor = _get(dataloader, "prefetch_factor", None) or 2
+    workers = int(field(dataloader, "num_workers", 0))
+    factor = field(dataloader, "prefetch_factor", None) or 2
     return Loader(
-        workers, workers * factor, bool(_get(dataloader, "in_order", True)),
-        bool(_get(dataloader, "pin_memory", False)),
+        workers, workers * factor, bool(field(dataloader, "in_order", True)),
+        bool(field(dataloader, "pin_memory", False)),
         kind=kinds[0], dataset=kinds[1], where=place, settings=settings)
 
 
@@ -221,23 +224,25 @@ def installed(file):
 def _settings(dataloader):
     found = {}
     for name in _KNOBS[:5] + ("drop_last", "timeout", "in_order"):
-        value = _get(dataloader, name, None)
+        value = field(dataloader, name, None)
         if value is None or isinstance(value, (bool, int, float)):
             found[name] = value
     if found.get("batch_size") is None:
-        found["batch_size"] = _get(_get(dataloader, "batch_sampler", None), "batch_size", None)
+        found["batch_size"] = field(field(dataloader, "batch_sampler", None), "batch_size", None)
         if not isinstance(found["batch_size"], int):
             found["batch_size"] = None
     found["multiprocessing_context"] = _start_method(dataloader) if found["num_workers"] else None
     # Not by its methods: torch's IterableDataset inherits a __getitem__.
-    found["iterable"] = _get(dataloader, "_dataset_kind", 0) == 1
-    shards = _shards(_get(dataloader, "dataset", None), found["iterable"])
+    found["iterable"] = field(dataloader, "_dataset_kind", 0) == 1
+    shards = _shards(field(dataloader, "dataset", None), found["iterable"])
     if shards is not None:
         found["shards"] = shards
     for name in ("sampler", "batch_sampler", "worker_init_fn"):
-        value = _get(dataloader, name, None)
+        value = field(dataloader, name, None)
         found[name] = None if value is None else class_name(value)
-    found["collate_fn"] = getattr(_get(dataloader, "collate_fn", None), "__qualname__", None)
+    collate = field(dataloader, "collate_fn", None)
+    named = type(collate) in _NAMED or isinstance(collate, type)
+    found["collate_fn"] = collate.__qualname__ if named else None
     torch_multiprocessing = sys.modules.get("torch.multiprocessing")
     try:
         found["sharing_strategy"] = torch_multiprocessing.get_sharing_strategy()
@@ -250,12 +255,12 @@ def _shards(dataset, iterable):
     """The number of shards that workers divide among themselves: those without one are idle."""
     library = type(dataset).__module__.partition(".")[0]
     if library == "datasets" and iterable:
-        shards = _get(dataset, "num_shards", None) or _get(dataset, "n_shards", None)
+        shards = field(dataset, "num_shards", None) or field(dataset, "n_shards", None)
         return shards if isinstance(shards, int) else None
     if library == "webdataset":
-        stages = _get(dataset, "pipeline", None) or [None]
+        stages = field(dataset, "pipeline", None) or [None]
         if type(stages[0]).__name__ == "SimpleShardList":  # others repeat, or draw at random
-            urls = _get(stages[0], "urls", None)
+            urls = field(stages[0], "urls", None)
             return len(urls) if isinstance(urls, (list, tuple)) else None
     return None
 
@@ -264,7 +269,7 @@ def _start_method(dataloader):
     """Without fixing the default context, which the job may yet want to set."""
     import multiprocessing
 
-    context = _get(dataloader, "multiprocessing_context", None)
+    context = field(dataloader, "multiprocessing_context", None)
     try:
         if context is not None:
             return context.get_start_method()
@@ -274,17 +279,10 @@ def _start_method(dataloader):
         return None
 
 
-def _get(obj, name, default):
-    try:
-        return getattr(obj, name, default)
-    except Exception:
-        return default
-
-
 def class_name(obj):
     if obj is None:
         return ""
-    cls = obj if isinstance(obj, type) or hasattr(obj, "__qualname__") else type(obj)
+    cls = obj if issubclass(type(obj), type) or type(obj) in _NAMED else type(obj)
     module = getattr(cls, "__module__", "")
     name = "DataLoader" if module.startswith("torch.utils.data.") and (
         cls.__qualname__ == "DataLoader") else cls.__qualname__

@@ -15,7 +15,8 @@ from _thread import get_ident
 
 from . import lines, ring, session
 from .loaders import installed
-from .sight import CollateSight, Sight
+from .sight import CollateSight, Sight, shares
+from .watch import pass_on
 
 _BUDGET = 300  # watching may cost one part in so many of the time
 _BURST = 5_000_000  # ns of watching that may be saved up: a slow batch right behind a fast one
@@ -64,6 +65,11 @@ class Watcher:
             return
         if self.sight is None:
             self.sight = Sight(fetcher)
+            if not _monitored and shares(self.sight):
+                self.off = True
+                session.say("a function of the data set changes variables of another one: with this "
+                            "Python, ops inside of a fetch are not seen")
+                return
         self._take(self.sight, stage, time)
         self.samples += 1
 
@@ -81,6 +87,8 @@ class Watcher:
         if self.collating is None or self.collate_fn is not fetcher.__dict__.get("collate_fn"):
             self.collate_fn = fetcher.__dict__.get("collate_fn")
             self.collating = CollateSight(self.collate_fn)
+            if not _monitored and shares(self.collating):
+                self.collating.entries = {}
         if self.collating.entries:
             self._take(self.collating, stage, ring.now())
         self.samples += 1
@@ -248,10 +256,8 @@ def _counts(callee, code, sight):
 
 
 def _trivial(callee):
-    try:
-        return callee in _TRIVIAL
-    except TypeError:  # not hashable
-        return False
+    # An object of the job's may hash and compare by code of its own.
+    return type(callee) in (type, types.BuiltinFunctionType) and callee in _TRIVIAL
 
 
 def _code_of(callee):
@@ -425,8 +431,9 @@ def _profile(frame, event, arg):
     elif event == "return":
         if stack and stack[-1].mark is frame:
             sample.leave()
-        elif code is sight.fetch:
+        elif code is sight.fetch:  # by an exception: else the collate function came first
             _stop_profile()
+            lines.stop()
     elif event == "c_call":
         if code in sight.roots:
             if _trivial(arg):
@@ -485,10 +492,11 @@ def _stop_profile():
 
 def _guard(callback):
     def guarded(*args):
+        global _current
         try:
             return callback(*args)
         except Exception as error:
-            global _current
+            pass_on(error)
             _current = None
             if not _monitored:
                 _stop_profile()

@@ -13,6 +13,7 @@ import os
 import sys
 
 from . import ring, session
+from .watch import pass_on
 
 STEPS = 10  # of a window, at most
 _FIRST = 5  # steps before the first window
@@ -75,6 +76,7 @@ class Windows:
         try:
             return self._boundary(steps)
         except Exception as error:
+            pass_on(error)
             self.stand_back("%s: %s" % (type(error).__name__, str(error)[:200]))
             return True
 
@@ -100,6 +102,7 @@ class Windows:
             try:
                 profiler = make()
             except Exception as error:
+                pass_on(error)
                 session.say("no windows of the framework's profiler: %s: %s" %
                             (type(error).__name__, error))
                 continue

@@ -254,10 +254,13 @@ def _create(tid, slots):
     start = session.key()
     pid, _, ticks = start.partition(".")
     n = 0
-    while os.path.exists(os.path.join(session.folder, "%s.%d.%d.ring" % (start, tid, n))):
+    while True:
+        name = "%s.%d.%d.ring" % (start, tid, n)
+        hidden = os.path.join(session.folder, "." + name)
+        # A hidden one was left by an exception, of a signal handler's, say.
+        if not os.path.exists(hidden) and not os.path.exists(os.path.join(session.folder, name)):
+            break
         n += 1
-    name = "%s.%d.%d.ring" % (start, tid, n)
-    hidden = os.path.join(session.folder, "." + name)
     length = _HEADER + 24 * slots
     fd = os.open(hidden, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:

@@ -8,6 +8,7 @@ import sys
 import types
 
 from .loaders import installed
+from .watch import own
 
 _ENTRIES = ("__getitem__", "__getitems__", "__iter__", "__next__")
 # Libraries whose data sets are chains of generators: each generator is an op, and so are its calls.
@@ -27,11 +28,12 @@ class Sight:
         self.own = set()
         self.entries = {}  # code → its name, if that is not the code's own
         self.chains = set()
-        self.fetch = type(fetcher).fetch.__code__
-        code = getattr(fetcher.dataset, "gi_code", None)
-        if code is None:
+        fetch = type(fetcher).fetch
+        self.fetch = getattr(fetch, "__wrapped__", fetch).__code__
+        if type(fetcher.dataset) is not types.GeneratorType:
             self._data_set(fetcher.dataset, 0)
         else:
+            code = fetcher.dataset.gi_code
             self.roots.add(code)
             self.entries[code] = fetcher.dataset.__qualname__
             frame = fetcher.dataset.gi_frame
@@ -134,7 +136,7 @@ class Sight:
         are ops, instead of itself."""
         codes = [getattr(getattr(type(obj), name, None), "__code__", None) for name in _CALLS]
         codes = [code for code in codes if code is not None and code.co_name in _CALLS]
-        fields = getattr(obj, "__dict__", {})
+        fields = own(obj)
         if not isinstance(fields.get("transforms"), (list, tuple)) and not (
                 codes and not installed(codes[-1].co_filename) and _holds_callables(fields)):
             return False
@@ -153,7 +155,7 @@ def _holds_callables(fields):
 
 def _below(data_set):
     """The data sets inside this one, whatever their fields are called."""
-    fields = getattr(data_set, "__dict__", {})
+    fields = own(data_set)
     found = []
     for name, value in list(fields.items()):
         for each in value[:8] if isinstance(value, (list, tuple)) else (value,):
@@ -165,12 +167,30 @@ def _below(data_set):
 
 def sampler_code(sampler):
     """(code, name) of the job's own sampler; (None, "") for torch's."""
-    inner = getattr(sampler, "__dict__", {}).get("sampler")  # of torch's BatchSampler
+    inner = own(sampler).get("sampler")  # of torch's BatchSampler
     for each in (sampler, inner):
         code = getattr(getattr(type(each), "__iter__", None), "__code__", None)
         if code is not None and not _torchs(type(each)) and not installed(code.co_filename):
             return code, type(each).__qualname__ + ".__iter__"
     return None, ""
+
+
+def shares(sight):
+    """True if a function inside of one of these changes its variables, as a thread may. Before Python
+    3.12, profiling and tracing put the variables of a function back as they were when an event began:
+    what another thread has changed meanwhile is lost."""
+    inner = [const for code in sight.roots | sight.own if code.co_cellvars
+             for const in code.co_consts if type(const) is types.CodeType]
+    while inner:
+        code = inner.pop()
+        inner += [const for const in code.co_consts if type(const) is types.CodeType]
+        if code.co_freevars:
+            import dis
+
+            if any(each.opname in ("STORE_DEREF", "DELETE_DEREF") and
+                   each.argval in code.co_freevars for each in dis.get_instructions(code)):
+                return True
+    return False
 
 
 class CollateSight:
@@ -183,9 +203,10 @@ class CollateSight:
         self.fetch = None
         while isinstance(collate, functools.partial):
             collate = collate.func
-        name = getattr(collate, "__qualname__", None)
-        function = getattr(collate, "__func__", collate)
-        if not isinstance(function, _FUNCTION):  # an object
+        function = collate.__func__ if type(collate) is types.MethodType else collate
+        if type(function) is _FUNCTION:
+            name = function.__qualname__
+        else:  # an object
             name = type(collate).__qualname__
             function = getattr(type(collate), "__call__", None)
         code = getattr(function, "__code__", None)

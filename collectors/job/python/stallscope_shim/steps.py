@@ -9,9 +9,11 @@ ahead, so that counting alone would take two batches of a sanity check for train
 import functools
 import os
 import sys
+from _thread import get_ident
+from collections.abc import Mapping
 
 from . import loaders, probe, profile, ring, session
-from .watch import Method, guarded, uses
+from .watch import Method, field, guarded, pass_on, uses
 
 _HELD = 16
 
@@ -29,15 +31,19 @@ class Feed:
 
 
 class _Step:
-    __slots__ = ("feed", "item", "samples", "requested", "received", "stepped", "cpu", "done")
+    __slots__ = ("feed", "item", "samples", "requested", "received", "stepped", "cpu", "done",
+                 "learns")
 
 
 class Trainer:
     def __init__(self):
         self.limit = 0  # of steps, 0: none
+        self.ended = False  # it has been reached
         self.count = 0
         self.optimizer = False  # some optimizer has made a step
+        self.learns = False  # some batch was handed out while torch records gradients
         self.current = None  # the step under way
+        self.last = self.thread = None  # who got the last batch
         self.requested = None
         self.evaluations = 0  # active loops that a framework calls evaluation
         self.since = {}  # Feed → batches since the last optimizer step
@@ -63,32 +69,42 @@ class Trainer:
         profile.windows.close()
 
     def receive(self, feed, item, samples, time, cpu):
-        if self.requested is None:
+        requested, self.requested = self.requested, None
+        if requested is None:
             return
-        step = self.current = _Step()
+        step = _Step()
         step.feed, step.item, step.samples = feed, item, samples
-        step.requested, step.received, step.stepped = self.requested, time, None
+        step.requested, step.received, step.stepped = requested, time, None
         step.cpu = cpu
-        self.requested = None
-        if gradients() and not self.evaluations:
+        self.thread, self.last = get_ident(), feed
+        self.current = step
+        step.learns = bool(gradients())
+        self.learns = self.learns or step.learns
+        if step.learns and not self.evaluations:
             self.since[feed] = self.since.get(feed, 0) + 1
 
     def optimizer_step(self):
         step = self.current
         self.optimizer = True
-        if step is None:
+        # Behind a loop, it is the loop's: of a whole pass, or by another thread.
+        feed = step.feed if step is not None else self.last
+        if feed is None or (step is None and feed not in self.since):
             return
-        step.stepped = ring.now()
-        if step.feed.feeds and len(self.since) == 1:
+        if self.thread != get_ident():
+            session.say("a thread takes the loader's batches for another one, whose optimizer steps: "
+                        "how long that one waits for them is not seen")
+        if step is not None:
+            step.stepped = ring.now()
+        if feed.feeds and len(self.since) == 1:
             _, share = self.since.popitem()
             self.deepest = max(self.deepest, share)
-            step.feed.loader.accumulated(share)
+            feed.loader.accumulated(share)
             return
         # Passes that take turns feed the same step, as with zip(a, b).
-        share = self.since.get(step.feed)
-        for feed, count in self.since.items():
-            if feed is step.feed or count == share:
-                feed.feeds = True
+        share = self.since.get(feed)
+        for other, count in self.since.items():
+            if other is feed or count == share:
+                other.feeds = True
         self.deepest = max(self.deepest, share or 0)
         self.since.clear()
         if self.held:
@@ -115,19 +131,25 @@ class Trainer:
 
     def _close(self, time, cpu, last=False):
         step, self.current = self.current, None
+        if step is None:  # another thread was faster
+            return
         step.done = time
         step.cpu = cpu - step.cpu
         if step.feed.feeds:
             self._write(step)
         else:
             self.held.append(step)
-            while len(self.held) > max(_HELD, 2 * self.deepest):
+            # With no optimizer there, the user's limit need not wait for one to step.
+            all_steps = self.limit and not _optimizers and (
+                self.count + len(self.held) >= self.limit)
+            while len(self.held) > (0 if all_steps else max(_HELD, 2 * self.deepest)):
                 self._judge(self.held.pop(0))
-        if self.limit and self.count >= self.limit and not last:
+        if self.limit and not last and self.count >= self.limit + self.ended:
             self._end()
 
     def _judge(self, step):
-        if self.optimizer:
+        # torch.compile takes the hooks of optimizers off: then gradients tell.
+        if self.optimizer or (_optimizers and self.learns and not step.learns):
             name = session.string("evaluation")
             ring.mine().put(step.done, ring.named(ring.EVALUATION, name, step.requested, step.done))
         else:
@@ -145,34 +167,54 @@ class Trainer:
             step.feed.chain.steps += 1
 
     def _end(self):
-        """The user's --steps: the job ends as if its loop had."""
+        """The user's --steps: the job ends as if its loop had. One that catches even that is ended
+        behind its next step."""
         import threading
 
-        session.note("ended", {"steps": self.count})
-        self.limit = 0
-        if threading.current_thread() is threading.main_thread():
-            raise SystemExit(0)
+        if not self.ended:
+            self.ended = True
+            session.note("ended", {"steps": self.count})
+            if threading.current_thread() is threading.main_thread():
+                raise SystemExit(0)
         import multiprocessing
 
         _write_digests()
-        sys.stdout.flush()
-        sys.stderr.flush()
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
         for child in multiprocessing.active_children():
             child.terminate()
         os._exit(0)
 
 
-def samples(data, collated, depth=0):
-    """How many samples a batch has: the first dimension of its first tensor."""
-    shape = getattr(data, "shape", None)
-    if shape is not None:
-        return int(shape[0]) if len(shape) else 1
-    if depth < 4 and isinstance(data, dict) and data:
-        return samples(next(iter(data.values())), collated, depth + 1)
+def samples(data, collated, asked=None, exact=False):
+    """How many samples a batch has. `asked`: the loader has asked its data set for so many, which are
+    all there if that is `exact`. A batch may be any object of the job's."""
+    if exact:
+        return asked
+    try:
+        found = _samples(data, collated, 0)
+    except Exception as error:
+        pass_on(error)
+        found = 0
+    if asked is None:
+        return found or 1
+    # In a list of images, the first dimension is the color.
+    listed = isinstance(data, (list, tuple)) and data and (
+        len(data) == asked or isinstance(data[0], (list, tuple)) and len(data[0]) == asked)
+    return asked if listed or not found else min(found, asked)
+
+
+def _samples(data, collated, depth):
+    """The first dimension of its first tensor; 0 where there is none."""
+    shape = field(data, "shape")
+    if shape is not None and not callable(shape):
+        return int(shape[0]) if len(shape) else 0
+    if depth < 4 and isinstance(data, Mapping) and len(data):
+        return _samples(next(iter(data.values())), collated, depth + 1)
     if depth < 4 and isinstance(data, (list, tuple)) and data:
-        first = samples(data[0], collated, depth + 1)
-        return len(data) if first == 1 and not hasattr(data[0], "shape") and collated else first
-    return 1
+        return _samples(data[0], collated, depth + 1) or (len(data) if collated else 0)
+    return 0
 
 
 def _always():
@@ -182,6 +224,7 @@ def _always():
 gradients = _always  # whether torch records them; its own function, once it is imported
 trainer = Trainer()
 _registered = False
+_optimizers = True  # the job may have made one
 
 
 def _forked():
@@ -214,8 +257,7 @@ def _last_call(replace):
 
     @functools.wraps(replace)
     def wrapper(path, *args, **kwargs):
-        if os.access(path, os.X_OK):
-            _finish()
+        guarded(_replaced, path)
         try:
             return replace(path, *args, **kwargs)
         except BaseException as error:
@@ -223,6 +265,11 @@ def _last_call(replace):
             raise
 
     return wrapper
+
+
+def _replaced(path):
+    if isinstance(path, int) or os.access(path, os.X_OK):
+        _finish()
 
 
 def _finish():
@@ -240,10 +287,19 @@ def _write_digests():
         guarded(digest.write)
 
 
+def _constructed(_):
+    global _optimizers
+    _optimizers = True
+
+
 def attach(module):
     """`module` is torch.optim.optimizer. Every optimizer's step ends with a call of
     `_optimizer_step_code`, from torch 1.12 on; where it does not, there is a hook."""
+    global _optimizers
     optimizer = module.Optimizer
+    if "add_param_group" in optimizer.__dict__:  # each constructor calls it
+        _optimizers = False
+        Method(optimizer, "add_param_group", _constructed)
     if "_optimizer_step_code" in optimizer.__dict__ and uses(optimizer, "_optimizer_step_code"):
         Method(optimizer, "_optimizer_step_code", lambda _: trainer.optimizer_step())
     elif hasattr(module, "register_optimizer_step_post_hook"):

@@ -7,6 +7,7 @@ call, and reading or writing a field right behind a call is the instant after it
 are is checked in the code of the methods (`uses`), never assumed.
 """
 import functools
+import sys
 
 from . import session
 
@@ -94,7 +95,27 @@ def guarded(function, *args):
     try:
         function(*args)
     except Exception as error:
-        session.say("%s failed: %s: %s" % (function.__qualname__, type(error).__name__, error))
+        pass_on(error)
+        _say("%s failed" % getattr(function, "__qualname__", function), error)
+
+
+def own(obj):
+    """An object's dictionary. Nothing of the job's runs: a data set with a `__getattr__` or slots may
+    answer, print or raise anything."""
+    try:
+        return object.__getattribute__(obj, "__dict__")
+    except AttributeError:
+        return {}
+
+
+def field(obj, name, default=None):
+    """A field or property of an object that has one: its `__getattr__` is not asked."""
+    try:
+        if name in own(obj) or hasattr(type(obj), name):
+            return getattr(obj, name)
+    except Exception as error:
+        pass_on(error)
+    return default
 
 
 def uses(cls, method, *names):
@@ -134,8 +155,8 @@ def surrounded(function, begin, end):
         try:
             begun = begin(*args, **kwargs)
         except Exception as error:
-            session.say("%s is not recorded: %s: %s" %
-                        (function.__qualname__, type(error).__name__, error))
+            pass_on(error)
+            _say("%s is not recorded" % function.__qualname__, error)
         try:
             return function(*args, **kwargs)
         except BaseException as error:
@@ -153,5 +174,35 @@ def _nothing(*_):
 
 
 def _stand_back(label, error):
-    session.say("%s is no longer watched: %s: %s" % (label, type(error).__name__, error))
+    pass_on(error)
+    _say("%s is no longer watched" % label, error)
     return _nothing
+
+
+def _say(what, error):
+    try:
+        session.say("%s: %s: %s" % (what, type(error).__name__, error))
+    except Exception:
+        pass  # the interpreter is shutting down, or the error has no text
+
+
+def pass_on(error):
+    """Raises it again where a signal handler of the job's has raised it, which may happen to run while
+    a hook does: it is the job's, like KeyboardInterrupt."""
+    signals = sys.modules.get("signal")
+    handlers = set()
+    for number in range(1, 65) if signals is not None else ():
+        try:
+            handler = signals.getsignal(number)
+        except ValueError:
+            continue
+        if callable(handler):
+            function = getattr(handler, "__func__", handler)
+            code = getattr(function, "__code__", None)
+            handlers.add(code or getattr(type(handler).__call__, "__code__", None))
+    at = error.__traceback__
+    while at is not None:
+        if at.tb_frame.f_code in handlers:
+            error.__traceback__ = at
+            raise error
+        at = at.tb_next

@@ -5,7 +5,7 @@
 import sys
 
 from . import loaders, ops, probe, ring, session
-from .watch import Field, Method, guarded
+from .watch import Field, Method, guarded, own, pass_on
 
 KEY = "_stallscope"  # in the __dict__ of iterators, fetchers and processes
 current = None  # in a worker: what it is
@@ -57,8 +57,9 @@ def _collate(fetcher, _):
     state.ops.collate(fetcher, state.owner.loader.collate)
     if state.whole is None:
         state.whole = ops.collate_as_a_whole(fetcher.__dict__.get("collate_fn"))
-    data = sys._getframe(2).f_locals.get("data")
-    state.size = len(data) if isinstance(data, list) else 1
+    here = sys._getframe(2).f_locals
+    data, index = here.get("data"), here.get("possibly_batched_index")
+    state.size = next((len(each) for each in (data, index) if isinstance(each, list)), 1)
     state.fetched_at, state.fetched_cpu = ring.now(), ring.cpu()
     state.collate_at, state.collate_cpu = probe.pay(
         state.owner.loader, "fetch", state.at, state.cpu, state.fetched_at, state.fetched_cpu)
@@ -100,7 +101,7 @@ class _Worker:
         self.lock_at = self.dumps_at = self.item = None
         self.sending = None  # the cost of the previous message
         probe.begin_worker(self.loader, owner, number)
-        queues = [a for a in process._args if hasattr(a, "_send_bytes") and hasattr(a, "put")]
+        queues = [a for a in process._args if "_send_bytes" in own(a)]
         session.describe("worker %d" % self.number)
         ring.name_thread("worker %d" % self.number, self.loader.fetch)
         self.generation -= 1
@@ -151,6 +152,7 @@ class _Worker:
                               self.state.collate_cpu, time, cpu)
             self.sent.append(item)
         except Exception as error:
+            pass_on(error)
             session.say("a worker's batches are not recorded: %s" % error)
         result = self.put(obj, *args, **kwargs)
         self.idle_since = ring.now()

@@ -3,10 +3,13 @@ compared byte by byte. They run with torch and with the stand-in.
 
     python jobs.py NAME [START_METHOD]
 """
+import collections
 import functools
 import hashlib
 import os
+import queue
 import random
+import signal
 import sys
 import threading
 import time
@@ -159,6 +162,89 @@ def lined_collate(batch):
     return [total]
 
 
+class Shy(Squares):
+    """Prints whatever it is asked for that it does not have."""
+
+    def __getattr__(self, name):
+        print("asked for", name)
+        raise AttributeError(name) if name in ("__getitems__", "too_short") else KeyError(name)
+
+
+class ShyCollate:
+    __slots__ = ("count",)
+
+    def __call__(self, batch):
+        time.sleep(0.0005)
+        return batch
+
+    def __getattr__(self, name):
+        print("asked for", name)
+        raise KeyError(name)
+
+    def __hash__(self):
+        print("hashed")
+        return 1
+
+
+class Wrapped:
+    """A batch with a `shape` that is something else, and none of what tensors have."""
+
+    def __init__(self, batch):
+        self.batch = batch
+
+    def shape(self):
+        return "square"
+
+    def __getattr__(self, name):
+        if name in ("batch", "tolist") or name.startswith("__"):
+            raise AttributeError(name)
+        print("asked for", name)
+        raise KeyError(name)
+
+    def __repr__(self):
+        return "Wrapped(%r)" % (self.batch,)
+
+
+class Broken(dict):
+    def values(self):
+        raise RuntimeError("not now")
+
+
+class Pictures(Squares):
+    def __getitem__(self, index):
+        return Picture((3, 4, 4)), {"boxes": index}
+
+
+class Picture:
+    def __init__(self, shape):
+        self.shape = shape
+
+    def __repr__(self):
+        return "Picture"
+
+
+class PictureStream(Stream):
+    def __iter__(self):
+        for i in super().__iter__():
+            yield Picture((3, 4, 4)), {"boxes": i}
+
+
+def transposed(batch):
+    return tuple(zip(*batch))
+
+
+def user_dict(batch):
+    return collections.UserDict(x=list(batch))
+
+
+class LateFailing(Squares):
+    def __getitem__(self, index):
+        time.sleep(0.001)
+        if index >= 400:
+            raise KeyError(index)
+        return index
+
+
 class Failing(Squares):
     def __getitem__(self, index):
         if index == 13:
@@ -304,6 +390,110 @@ def two_long():
     train(DataLoader(Composed(4000), batch_size=4, **workers()), epochs=1)
 
 
+def shy():
+    for count in (0, 2):
+        train(DataLoader(Shy(), batch_size=4, num_workers=count, collate_fn=ShyCollate()), 4)
+
+
+def odd_batches():
+    for collate_fn in (Wrapped, Broken.fromkeys, user_dict):
+        for count in (0, 2):
+            train(DataLoader(Squares(), batch_size=4, num_workers=count, collate_fn=collate_fn), 1)
+
+
+def pictures():
+    for data in (Pictures(), PictureStream()):
+        for count in (0, 1):
+            train(DataLoader(data, batch_size=8, num_workers=count, collate_fn=transposed), 1)
+
+
+def fails_late():
+    found = set()
+    for _ in range(30):
+        try:
+            for _ in DataLoader(LateFailing(), batch_size=4, sampler=list(range(360, 440))):
+                pass
+        except KeyError as error:
+            found.add((error.args[0], sys.getprofile(), sys.gettrace()))
+    print(found)
+
+
+def late():
+    """A signal handler that raises, several hundred times."""
+    class Late(Exception):
+        pass
+
+    def handler(*_):
+        counts[0] += 1
+        raise Late
+
+    counts = [0, 0]
+    signal.signal(signal.SIGALRM, handler)
+    end = time.time() + 2
+    while time.time() < end:
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.002, 0.002)
+            while True:
+                for _ in DataLoader(Squares(4000), batch_size=1):
+                    pass
+        except Late:
+            counts[1] += 1
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    print(counts[0] - counts[1] <= counts[0] // 50)
+
+
+def unhooked():
+    """Optimizers without the hook, as torch.compile leaves them."""
+    model = Model()
+    type(model.optimizer).step = lambda self: None
+    feed, check = (DataLoader(Squares(n), batch_size=4) for n in (160, 80))
+    for _ in range(2):
+        for batch in feed:
+            model.step(batch)
+        with torch.no_grad():
+            for batch in check:
+                print("check", digest(batch))
+
+
+def ahead_in_a_thread():
+    batches = queue.Queue(4)
+
+    def run():
+        for batch in DataLoader(Squares(), batch_size=4):
+            batches.put(batch)
+        batches.put(None)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    model = Model()
+    for batch in iter(batches.get, None):
+        model.step(batch)
+    thread.join()
+
+
+def other_path():
+    os.environ["PYTHONPATH"] = os.pathsep.join(
+        p for p in os.environ["PYTHONPATH"].split(os.pathsep) if "shim" not in p)
+    train(DataLoader(Squares(), batch_size=4, **workers()), 1)
+
+
+def catches_all():
+    model, count = Model(), 0
+    batches = iter(DataLoader(Squares(400), batch_size=4))
+    while count < 50:
+        count += 1
+        try:
+            model.step(next(batches))
+        except BaseException as error:
+            print(type(error).__name__)
+    print("all", count)
+
+
+def execs_a_descriptor():
+    next(iter(DataLoader(Squares(), batch_size=4)))
+    os.execve(os.open("/bin/true", os.O_RDONLY), ["true"], os.environ)
+
+
 def persistent():
     train(DataLoader(Squares(), batch_size=4, **workers(persistent_workers=True)), epochs=3)
 
@@ -419,6 +609,14 @@ def accumulated():
             model.optimizer.step()
 
 
+def accumulated_over_passes():
+    model = Model()
+    for _ in range(3):
+        for batch in DataLoader(Squares(200), batch_size=4):
+            print(digest(batch))
+        model.optimizer.step()
+
+
 def sanity_check():
     model = Model()
     with torch.no_grad():
@@ -447,6 +645,11 @@ def own_iterators():
 
 def inference():
     train(DataLoader(Squares(), batch_size=4), optimize=False)
+
+
+def no_optimizer():
+    for batch in DataLoader(Squares(400), batch_size=4):
+        print(digest(batch))
 
 
 def early_break():
@@ -543,6 +746,30 @@ def patched():
     train(DataLoader(Squares(8), batch_size=4), epochs=1)
     DataLoader.__init__, DataLoader.__iter__ = plain
     train(DataLoader(Squares(8), batch_size=4), epochs=1)
+
+
+class Shared(Squares):
+    def __getitem__(self, index):
+        total = 0
+
+        def add():
+            nonlocal total
+            total += index
+            seen.add(sys.getprofile())
+
+        seen.add(sys.getprofile())
+        thread = threading.Thread(target=add)
+        thread.start()
+        thread.join()
+        return total
+
+
+seen = set()
+
+
+def shared_variables():
+    train(DataLoader(Shared(), batch_size=2))
+    print(seen)
 
 
 def profiled():

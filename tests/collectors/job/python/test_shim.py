@@ -190,6 +190,11 @@ class Steps(Case):
         (loader,) = session.main.of("loader").values()
         self.assertEqual(4, loader["settings"]["gradient_accumulation"])
 
+    def test_gradients_of_whole_passes(self):
+        session = self.record("accumulated_over_passes")
+        self.assertEqual(150, len(session.steps))
+        self.assertFalse([e for _, e in session.events("named") if e.extra[0] == 8])
+
     def test_loaders_that_make_their_own_iterators(self):
         session = self.record("own_iterators")
         self.assertEqual([], session.said)
@@ -218,6 +223,38 @@ class Steps(Case):
     def test_samples(self):
         self.assertEqual([5] * 6 + [2], [e.extra["samples"]
                                          for e in self.record("zero_stream").steps][:7])
+
+    def test_samples_of_any_batch(self):
+        """Objects that are no tensors, and lists of them: what the data set was asked for counts."""
+        session = self.record("odd_batches")
+        self.assertEqual([], session.said)
+        self.assertEqual([4] * 48, [e.extra["samples"] for e in session.steps])
+        shutil.rmtree(self.session)
+        session = self.record("pictures")
+        self.assertEqual([8] * 16, [e.extra["samples"] for e in session.steps])
+
+    def test_without_hooks_gradients_tell_evaluation(self):
+        session = self.record("unhooked")
+        self.assertEqual(80, len(session.steps))
+        self.assertEqual(40, len([e for _, e in session.events("named") if e.extra[0] == 8]))
+
+    def test_a_thread_that_takes_batches_for_another_one_is_said(self):
+        session = self.record("ahead_in_a_thread")
+        self.assertEqual(8, len(session.steps))
+        self.assertTrue(any("for another one" in s for s in session.said), session.said)
+
+    def test_the_limit_of_a_job_without_an_optimizer(self):
+        session = self.record("no_optimizer", settings={"steps": 5}, same=False)
+        self.assertEqual((0, ""), (self.code, self.err))
+        self.assertEqual(5, len(session.steps))
+        self.assertEqual(5, len(self.out.splitlines()))
+
+    def test_the_limit_ends_a_job_that_catches_all(self):
+        self.record("catches_all", settings={"steps": 5}, same=False)
+        self.assertEqual(0, self.code, self.err)
+        lines = self.out.splitlines()
+        self.assertEqual(7, len(lines))
+        self.assertEqual("SystemExit", lines[5])
 
     def test_the_limit_ends_the_job_cleanly(self):
         for name in ("zero", "two"):
@@ -535,6 +572,13 @@ class Ops(Case):
         session = self.record("straggler")
         self.assertIn("time.sleep", self.ops(session) or ["time.sleep"])
 
+    def test_variables_that_threads_share_are_left_alone(self):
+        session = self.record("shared_variables")
+        self.assertEqual(32, len(session.steps))
+        self.assertEqual("{None}", self.out.splitlines()[-1])
+        if sys.version_info < (3, 12):
+            self.assertTrue(any("changes variables" in s for s in session.said), session.said)
+
     def test_the_jobs_own_profiler_stays(self):
         session = self.record("profiled")
         if sys.version_info < (3, 12):
@@ -550,6 +594,46 @@ class Faults(Case):
                 self.assertEqual(1, self.code)
                 self.assertIn("no element 13", self.err)
                 self.assertNotIn("stallscope", self.err)
+
+    def test_objects_of_the_jobs_are_not_asked(self):
+        """For attributes that they do not have, nor for a hash."""
+        session = self.record("shy")
+        self.assertEqual([], session.said)
+        self.assertEqual(64, len(session.steps))
+        self.assertEqual(["Shy", "Shy"], [l["dataset"] for l in session.main.names["loader"]])
+
+    def test_an_exception_takes_the_profiler_off(self):
+        self.record("fails_late")
+        self.assertEqual("{(400, None, None)}\n", self.out)
+
+    def test_an_exception_of_a_signal_handler_is_the_jobs(self):
+        session = self.record("late")
+        self.assertEqual("True\n", self.out)
+        self.assertFalse([s for s in session.said if "Late" in s], session.said)
+
+    def test_workers_without_the_shim_are_said(self):
+        session = self.record("other_path", "spawn")
+        self.assertEqual(8, len(session.steps))
+        self.assertTrue(any("replaced PYTHONPATH" in s for s in session.said), session.said)
+
+    def test_another_python(self):
+        """One that is too old for the shim has the `sitecustomize` of its own, and no word of ours."""
+        own = os.path.join(self.folder, "own")
+        os.makedirs(own)
+        with open(os.path.join(own, "sitecustomize.py"), "w") as f:
+            f.write("print('started')\n")
+        program = ("import sys; print(sorted(p for p in sys.path if p.endswith('shim'))); "
+                   "import sitecustomize; print(sitecustomize.__file__[-16:])")
+        old = os.path.join(self.folder, "shim", "sitecustomize.py")
+        with open(old) as f:
+            text = f.read()
+        with open(old, "w") as f:
+            f.write("import sys\nsys.version_info = (3, 7)\n" + text)
+        self.assertEqual((0, "started\n[]\nsitecustomize.py\n", ""),
+                         self.python("-c", program, path=own))
+        self.assertEqual([], os.listdir(self.session))
+        none = ("-c", "import sitecustomize; print(sitecustomize.__file__)")
+        self.assertEqual(self.python(*none, shim=False), self.python(*none))
 
     def test_a_warning_points_at_the_same_line(self):
         self.record("warned")
@@ -572,6 +656,9 @@ class Faults(Case):
         self.assertEqual(1, len(session.processes))
         self.assertEqual(2, len(session.processes[0].names["loader"]))
         self.assertEqual(8 + 4, len(session.steps))
+
+    def test_exec_of_a_descriptor(self):
+        self.assertEqual(1, len(self.record("execs_a_descriptor").steps))
 
     def test_fork(self):
         session = self.record("forks")
@@ -616,25 +703,39 @@ class Faults(Case):
         """Batches alone are seen, and the trace says so."""
         changed = os.path.join(self.folder, "changed")
         shutil.copytree(STAND_IN, changed)
-        loader = os.path.join(changed, "torch", "utils", "data", "dataloader.py")
-        with open(loader) as f:
-            text = f.read()
+        files, data = {}, os.path.join(changed, "torch", "utils", "data")
+        for name in ("dataloader.py", "_utils/fetch.py", "_utils/worker.py"):
+            with open(os.path.join(data, name)) as f:
+                files[os.path.join(data, name)] = f.read()
         self.path = changed
-        for old, new in (("_num_yielded", "_yield_count"), ("_task_info", "_tasks"),
-                         ("_next_data", "_one_more"), ("_get_iterator", "_new_iterator")):
-            with self.subTest(old):
-                shutil.rmtree(self.session, True)
-                with open(loader, "w") as f:
+
+        def renamed(old, new):
+            shutil.rmtree(self.session, True)
+            for name, text in files.items():
+                with open(name, "w") as f:
                     f.write(text.replace(old, new))
-                session = self.record("two")
+            return self.record("two")
+
+        for old, new in (("_num_yielded", "_yield_count"), ("_task_info", "_tasks"),
+                         ("_next_data", "_one_more"), ("_get_iterator", "_new_iterator"),
+                         ("_BaseDataLoaderIter", "_Another"), ("_MapDatasetFetcher", "_ByIndex"),
+                         ("_MultiProcessingDataLoaderIter", "_WithWorkers")):
+            with self.subTest(old):
+                session = renamed(old, new)
                 self.assertEqual(1, len(session.said))
                 self.assertIn("batches are timed, but not the stages inside", session.said[0])
-                self.assertEqual(16, len(session.steps))
-        with open(loader, "w") as f:
-            f.write(text.replace("_BaseDataLoaderIter", "_Another"))
-        shutil.rmtree(self.session, True)
-        session = self.record("two")
-        self.assertIn("is not recognized", session.said[0])
+                self.assertEqual([4] * 16, [e.extra["samples"] for e in session.steps])
+        renamed("_task_info", "_tasks")
+        for name, steps in (("nested", 3), ("nested_workers", 3), ("zipped", 16)):
+            with self.subTest(name):
+                shutil.rmtree(self.session, True)
+                session = self.record(name)
+                self.assertEqual(steps, len(session.steps))
+                self.assertEqual(2 if name == "zipped" else 1,
+                                 len({e.item >> 48 for e in session.steps}))
+        session = renamed("_worker_loop", "_work")
+        self.assertEqual([], session.said)
+        self.assertEqual(list(range(8)), items(session.events("work", "fetch")))
 
     def test_a_hook_that_fails_stands_back(self):
         broken = os.path.join(self.folder, "shim", "stallscope_shim", "ring.py")

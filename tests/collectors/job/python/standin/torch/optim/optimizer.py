@@ -1,4 +1,10 @@
 class Optimizer:
+    def __init__(self):
+        self.add_param_group({})
+
+    def add_param_group(self, param_group):
+        pass
+
     def step(self):
         self._update()
         self._optimizer_step_code()
