@@ -14,14 +14,13 @@
 #include "analyzer/model/job_spec.h"
 #include "analyzer/model/profiled.h"
 #include "replay/workload/span_costs.h"
+#include "replay/workload/worker_start.h"
 
 namespace stallscope::replay {
 namespace {
 
 // The last ones: enough for every quantile that matters.
 constexpr size_t kMostBatches = 65'536;
-// Fewer do not show what a worker's first batch costs.
-constexpr size_t kFewestFirsts = 6;
 constexpr std::string_view kWorkerName = "worker ";
 // Of the CPU that the main process's other threads burn for a batch: more is the math library's.
 constexpr double kQueuesNs = 400'000;
@@ -277,35 +276,17 @@ void JobReader::ReadCounters() {
   }
 }
 
-// The first batches of workers that start with each pass cost more, which belongs to the start:
-// from here on their rows cost what later ones do.
 void JobReader::TakeFirsts() {
-  std::vector<Row*> firsts;
-  std::vector<const Row*> later;
+  std::vector<BatchCost*> firsts;
+  std::vector<const BatchCost*> later;
   std::set<std::pair<uint64_t, uint32_t>> begun;
   for (auto& [item, row] : rows_) {
     if (!Whole(row) || !row.sent || !row.received) continue;
     const bool first = begun.emplace(model::PassOfBatch(ItemId{item}), row.cost.worker).second;
-    if (first) firsts.push_back(&row);
-    if (!first) later.push_back(&row);
+    if (first) firsts.push_back(&row.cost);
+    if (!first) later.push_back(&row.cost);
   }
-  if (std::min(firsts.size(), later.size()) < kFewestFirsts) return;
-  const auto settle = [&](Cost BatchCost::*part, float Cost::*of, Cost& more) {
-    double first = 0;
-    double usual = 0;
-    for (const Row* row : firsts) first += row->cost.*part.*of;
-    for (const Row* row : later) usual += row->cost.*part.*of;
-    first /= static_cast<double>(firsts.size());
-    usual /= static_cast<double>(later.size());
-    if (first <= usual) return;
-    more.*of = static_cast<float>(first - usual);
-    for (Row* row : firsts) row->cost.*part.*of *= static_cast<float>(usual / first);
-  };
-  for (float Cost::*const of : {&Cost::cpu_ns, &Cost::blocked_ns, &Cost::io_ns}) {
-    settle(&BatchCost::fetch, of, firsts_.first_fetch);
-    settle(&BatchCost::send, of, firsts_.first_send);
-    settle(&BatchCost::receive, of, firsts_.first_receive);
-  }
+  MoveFirstsToStart(firsts, later, firsts_);
 }
 
 void JobReader::TakeBatches() {
@@ -485,33 +466,7 @@ void JobReader::TakePasses() {
 }
 
 void JobReader::TakeStarts() {
-  const auto workers = static_cast<double>(costs_.loader.num_workers);
-  if (workers == 0) return;
-  WorkerStart start = firsts_;
-  double begun = 0;
-  double ended = 0;
-  std::set<int64_t> chosen_from;
-  std::set<int64_t> chosen_to;
-  for (const attribution::Interval& sampling : samplings_) {
-    chosen_from.insert(sampling.start_ns);
-    chosen_to.insert(sampling.end_ns);
-  }
-  for (const attribution::Interval& startup : startups_) {
-    const auto ns = static_cast<double>(startup.end_ns - startup.start_ns);
-    // The first indices are chosen as soon as all workers are started; the threads of their queues
-    // start between these.
-    const bool begins = chosen_from.contains(startup.end_ns);
-    const bool goes_on = begins && chosen_to.contains(startup.start_ns);
-    // Persistent workers are started once; later passes begin at once.
-    if (begins && !goes_on && costs_.loader.persistent_workers && begun > 0) continue;
-    if (begins) start.fork_ns += ns / workers;
-    if (!begins) start.end_ns += ns;
-    if (!goes_on) (begins ? begun : ended) += 1;
-  }
-  if (begun == 0) return;
-  start.fork_ns /= begun;
-  if (ended > 0) start.end_ns /= ended;
-  double booted = 0;
+  std::vector<Boot> boots;
   for (const Process& process : processes_) {
     if (!process.worker || !process.booted) continue;
     const auto [from, to] = *process.booted;
@@ -521,17 +476,13 @@ void JobReader::TakeStarts() {
     }
     const auto wall = static_cast<double>(to - from);
     cpu = std::min(cpu, wall);
-    start.boot_cpu_ns += cpu;
-    start.boot_blocked_ns += wall - cpu;
-    booted += 1;
+    boots.push_back({cpu, wall - cpu});
   }
-  if (booted > 0) {
-    start.boot_cpu_ns /= booted;
-    // Forked ones are there long before the last one is started, and wait for it.
-    const double waited = (workers - 1) / 2 * start.fork_ns;
-    start.boot_blocked_ns = std::max(0.0, start.boot_blocked_ns / booted - waited);
-  }
-  costs_.start = start;
+  costs_.start = StartOf(costs_.loader, startups_, samplings_, boots);
+  if (!costs_.start.has_value()) return;
+  costs_.start->first_fetch = firsts_.first_fetch;
+  costs_.start->first_send = firsts_.first_send;
+  costs_.start->first_receive = firsts_.first_receive;
 }
 
 // CPU that the process burned in the window outside of its recorded work; and the batches that it

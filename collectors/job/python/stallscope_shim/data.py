@@ -17,8 +17,8 @@ import os
 import sys
 from _thread import _local
 
-from . import loaders, ops, probe, profile, ring, session, sight, steps, worker
-from .watch import Field, Method, guarded, own, uses, wrapped
+from . import loaders, ops, probe, profile, recognize, ring, session, sight, steps, worker
+from .watch import Field, Method, guarded, own, wrapped
 from .worker import KEY
 
 _STARTS_A_THREAD = 200_000  # ns: putting an index takes less
@@ -476,7 +476,7 @@ def attach(module):
     session.note("framework", {"name": "torch", "version": str(version)})
     loader, base = module.DataLoader, _iterators(module)
     loaders.attach(module, loader)
-    unknown = _unknown(module)
+    unknown = recognize.unknown(module)
     if unknown:
         session.say("%s of torch %s is not recognized: batches are timed, but not the stages inside" %
                     (unknown, version))
@@ -503,7 +503,7 @@ def stateful(module):
     loader = module.StatefulDataLoader
     single = module._StatefulSingleProcessDataLoaderIter
     multi = module._StatefulMultiProcessingDataLoaderIter
-    unknown = _unlike(_needed_of_iterators(loader, single, multi))
+    unknown = recognize.unlike(recognize.needed_of_iterators(loader, single, multi))
     if unknown is None and not any(
             isinstance(vars(cls).get("_num_yielded"), Field) for cls in single.__mro__):
         unknown = "its base class"
@@ -536,49 +536,6 @@ def _iterators(module):
     known = getattr(module, "_BaseDataLoaderIter", None)
     return known or next(c for c in vars(module).values()
                          if isinstance(c, type) and "__next__" in vars(c))
-
-
-def _unknown(module):
-    """What of this version's code is not as the hooks need it; None if all of it is."""
-    fetch = module._utils.fetch
-    for where, name in (
-            (module, "_BaseDataLoaderIter"), (module, "_SingleProcessDataLoaderIter"),
-            (module, "_MultiProcessingDataLoaderIter"), (fetch, "_BaseDatasetFetcher"),
-            (fetch, "_MapDatasetFetcher"), (fetch, "_IterableDatasetFetcher")):
-        if name not in vars(where):
-            return name
-    single, multi = module._SingleProcessDataLoaderIter, module._MultiProcessingDataLoaderIter
-    return _unlike((
-        (module._BaseDataLoaderIter, "__init__"),
-        (module._BaseDataLoaderIter, "__next__", "_next_data", "_num_yielded"),
-        (module._BaseDataLoaderIter, "_next_index"),
-        (fetch._BaseDatasetFetcher, "__init__", "collate_fn"),
-        (fetch._MapDatasetFetcher, "fetch", "collate_fn", "dataset"),
-        (fetch._IterableDatasetFetcher, "fetch", "collate_fn", "dataset_iter"),
-    ) + _needed_of_iterators(module.DataLoader, single, multi))
-
-
-def _needed_of_iterators(loader, single, multi):
-    return (
-        (loader, "__iter__", "_get_iterator"),
-        (loader, "_get_iterator"),
-        (single, "__init__", "_dataset_fetcher"),
-        (single, "_next_data", "_next_index", "_dataset_fetcher", "fetch", "_pin_memory"),
-        (multi, "__init__", "_worker_result_queue", "_worker_pids_set", "_reset", "start"),
-        (multi, "_reset", "_task_info", "_try_put_index", "_get_data"),
-        (multi, "_next_data", "_task_info", "_get_data", "_tasks_outstanding", "_process_data"),
-        (multi, "_get_data", "_try_get_data"),
-        (multi, "_try_get_data", "_data_queue", "get"),
-        (multi, "_try_put_index", "_next_index", "_index_queues", "_task_info", "_send_idx"),
-        (multi, "_shutdown_workers", "_shutdown", "_worker_pids_set"),
-    )
-
-
-def _unlike(needed):
-    for cls, method, *names in needed:
-        if not uses(cls, method, *names):
-            return "%s.%s" % (cls.__name__, method)
-    return None
 
 
 def _attach_coarse(loader, base, worker_info):
