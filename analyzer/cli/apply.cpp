@@ -1,5 +1,6 @@
 // `stallscope apply`: what a finding changes in the user's own source, shown and then written.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -108,12 +109,34 @@ Result<const report::FindingRow*> Chosen(const ApplyArguments& arguments,
   return rows.front();
 }
 
+// For a terminal without carriage returns; elsewhere with them: it goes to a file, or to patch.
+std::string ShownDiff(const std::string& diff) {
+  if (isatty(STDOUT_FILENO) != 0) return PrintableLines(diff);
+  std::string shown;
+  for (size_t at = 0; at < diff.size();) {
+    const size_t end = std::min(diff.find('\n', at), diff.size() - 1) + 1;
+    const bool dos = end - at >= 2 && diff.compare(end - 2, 2, "\r\n") == 0;
+    shown += PrintableLines(diff.substr(at, end - at));
+    if (dos) shown.insert(shown.size() - 1, "\r");
+    at = end;
+  }
+  return shown;
+}
+
 // The file as it is to be. Every line around the change must be as it was recorded.
 Result<std::string> ChangedContent(const SourceChange& change) {
   std::error_code failed;
   if (!std::filesystem::is_regular_file(change.file, failed)) {
     return Error{ErrorKind::kInput, "not there", change.file,
                  "apply the diff where the file is, with patch -p1"};
+  }
+  // Root may write it all the same; a checkout that is locked asks for the opposite, and patch
+  // refuses as well.
+  using std::filesystem::perms;
+  const perms mode = std::filesystem::status(change.file, failed).permissions();
+  if ((mode & (perms::owner_write | perms::group_write | perms::others_write)) == perms::none) {
+    return Error{ErrorKind::kRun, "read-only", change.file,
+                 "check the file out, or make it writable (chmod u+w)"};
   }
   STALLSCOPE_ASSIGN_OR_RETURN(std::string content, ReadWholeFile(change.file, kLargestSource));
   std::vector<size_t> begins{0};
@@ -156,7 +179,7 @@ Status RunApply(const ApplyArguments& arguments) {
     files += (files.empty() ? "" : ", ") + change.file;
     return {};
   }));
-  STALLSCOPE_RETURN_IF_ERROR(WriteOutput("", PrintableLines(findings::DiffOf(row->changes))));
+  STALLSCOPE_RETURN_IF_ERROR(WriteOutput("", ShownDiff(findings::DiffOf(row->changes))));
   for (const SourceChange& change : row->changes) {
     for (const std::string& text : change.by_hand) {
       std::fprintf(stderr, "stallscope: note: %s\n", Printable(text).c_str());

@@ -100,6 +100,16 @@ std::string Named(const SiteChange& site, const std::vector<NewArgument>& settin
   return text;
 }
 
+// What a constructor refuses beside `name`. torch: batch_size beside a batch_sampler.
+std::optional<Refusal> Excluded(const PythonCall& call, const std::string& name) {
+  if (name != "batch_size") return std::nullopt;
+  const bool sampled = std::any_of(
+      call.arguments.begin(), call.arguments.end(),
+      [](const PythonArgument& argument) { return argument.name == "batch_sampler"; });
+  if (!sampled) return std::nullopt;
+  return Refusal{"passes a batch_sampler, which decides on the size"};
+}
+
 std::string PlaceOf(const SiteChange& site) {
   return words::PlaceInCode(site.loader->info.file, FirstLine(site));
 }
@@ -119,7 +129,8 @@ std::variant<std::string, Refusal> WithSettings(const SiteChange& site, const Py
     return std::nullopt;
   };
   for (const NewArgument& setting : site.settings) {
-    auto refusal = edit([&](const PythonCall& call) {
+    auto refusal = edit([&](const PythonCall& call) -> std::variant<std::string, Refusal> {
+      if (auto excluded = Excluded(call, setting.name)) return std::move(*excluded);
       return IsLeftOut(setting)
                  ? WithoutArgument(text, call, setting.name)
                  : WithArgument(text, call, signature, setting.name, PythonOf(setting.json, text));
@@ -301,18 +312,23 @@ std::string HunkOf(const ChangedLines& lines, int64_t& shift) {
   return hunk;
 }
 
-// The file below the job's folder, else below the root; empty for a name that no diff can have.
-std::string PathInDiff(const std::string& file, const std::string& folder) {
+// Where git and reviews know files: from the root of the checkout that the job ran in. Of a file
+// outside of it, below the job's folder, else below the root. Empty for a name that no diff can
+// have.
+std::string PathInDiff(const std::string& file, const trace::RunInfo& run) {
   const bool plain = std::none_of(file.begin(), file.end(), [](char c) {
     return static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\' || c == 0x7f;
   });
   if (!plain || !file.starts_with('/')) return "";
-  const std::string below = folder.ends_with('/') ? folder : folder + "/";
-  return file.starts_with(below) ? file.substr(below.size()) : file.substr(1);
+  for (const std::string& folder : {run.job.checkout, run.folder}) {
+    const std::string below = folder.ends_with('/') ? folder : folder + "/";
+    if (!folder.empty() && file.starts_with(below)) return file.substr(below.size());
+  }
+  return file.substr(1);
 }
 
-std::string UnifiedDiff(const SourceChange& change, const std::string& folder) {
-  const std::string path = PathInDiff(change.file, folder);
+std::string UnifiedDiff(const SourceChange& change, const trace::RunInfo& run) {
+  const std::string path = PathInDiff(change.file, run);
   if (path.empty()) return "";
   std::string hunks;
   int64_t shift = 0;
@@ -322,7 +338,7 @@ std::string UnifiedDiff(const SourceChange& change, const std::string& folder) {
   return hunks.empty() ? "" : "--- a/" + path + end + "+++ b/" + path + end + hunks;
 }
 
-SourceChange ChangeOf(const std::vector<SiteChange>& sites, const std::string& folder) {
+SourceChange ChangeOf(const std::vector<SiteChange>& sites, const trace::RunInfo& run) {
   SourceChange change;
   change.file = sites.front().loader->info.file;
   change.line = sites.front().loader->info.line;
@@ -354,7 +370,7 @@ SourceChange ChangeOf(const std::vector<SiteChange>& sites, const std::string& f
     previous = site;
   }
   std::erase_if(change.lines, [](const auto& lines) { return lines.before == lines.after; });
-  change.diff = UnifiedDiff(change, folder);
+  change.diff = UnifiedDiff(change, run);
   if (change.diff.empty()) change.lines.clear();
   return change;
 }
@@ -397,7 +413,7 @@ std::vector<SourceChange> SourceChangesOf(const model::Run& run, const Patch& pa
     if (site == file->end()) site = file->insert(file->end(), SiteChange{loader, {}});
     site->settings.push_back({set->path.substr(dot + 1), set->value});
   }
-  for (const auto& sites : files) changes.push_back(ChangeOf(sites, run.info.folder));
+  for (const auto& sites : files) changes.push_back(ChangeOf(sites, run.info));
   return changes;
 }
 

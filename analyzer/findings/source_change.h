@@ -36,7 +36,9 @@ struct SourceChange {
   std::string file;                  // as recorded: an absolute path
   uint32_t line = 0;                 // of the first call
   std::vector<ChangedLines> lines;   // from above to below
-  std::string diff;                  // for `patch -p1`; empty where there are no lines
+  // For `patch -p1` in the root of the checkout, or in the job's folder where there is none; empty
+  // where there are no lines.
+  std::string diff;
   std::vector<std::string> by_hand;  // what has to be set elsewhere, or cannot be set by a diff
 };
 

@@ -329,7 +329,17 @@ void AddChanges(const std::vector<findings::SourceChange>& changes, FindingCard:
   if (!diff.empty()) advice.diff = Code{"diff", "diff", WithoutLastFeed(diff)};
 }
 
-FindingCard CardOf(const FindingRow& finding, const std::string& trace, size_t number) {
+// Another finding of this name has another diff: the stage says which one is meant.
+bool NeedsStage(const FindingRow& finding, const Report& report) {
+  const std::string diff = findings::DiffOf(finding.changes);
+  if (finding.stage.empty()) return false;
+  return std::any_of(report.findings.begin(), report.findings.end(), [&](const FindingRow& other) {
+    return other.id == finding.id && other.stage != finding.stage &&
+           findings::DiffOf(other.changes) != diff;
+  });
+}
+
+FindingCard CardOf(const FindingRow& finding, const Report& report, size_t number) {
   FindingCard card;
   card.number = number;
   card.severity = finding.severity;
@@ -348,7 +358,10 @@ FindingCard CardOf(const FindingRow& finding, const std::string& trace, size_t n
     card.advice = AdviceOf(*finding.recommendation);
     AddChanges(finding.changes, *card.advice);
     if (card.advice->diff.has_value()) {
-      card.advice->apply = ShellCommand({"stallscope", "apply", trace, "--finding", finding.id});
+      std::vector<std::string> apply = {"stallscope", "apply", report.trace, "--finding",
+                                        finding.id};
+      if (NeedsStage(finding, report)) apply.insert(apply.end(), {"--stage", finding.stage});
+      card.advice->apply = ShellCommand(apply);
     }
   }
   return card;
@@ -361,7 +374,7 @@ void AddFindings(const Report& report, Document& document) {
   }
   FindingCards findings;
   for (const FindingRow& finding : report.findings) {
-    findings.cards.push_back(CardOf(finding, report.trace, findings.cards.size() + 1));
+    findings.cards.push_back(CardOf(finding, report, findings.cards.size() + 1));
   }
   AddSection(document, "Findings", {std::move(findings)});
 }

@@ -54,25 +54,55 @@ def _place(code, instruction):
 def _names(frame, cls):
     """What the class is called in the code of this frame."""
     names = {cls.__name__}
-    for name in frame.f_code.co_names:
+    code = frame.f_code
+    for name in code.co_names:
         if frame.f_globals.get(name) is cls:
+            names.add(name)
+    for name, value in frame.f_locals.items() if code.co_nlocals or code.co_freevars else ():
+        if value is cls:  # imported by the function itself
             names.add(name)
     return sorted(names)[:_MOST_NAMES]
 
 
 def _parameters(cls):
-    """What the constructor takes by position, and by keyword alone."""
-    function = cls.__init__
+    """What the constructor takes by position, and by keyword alone. One that passes any keyword on
+    takes what its base class does, but for what its own code names: it may pass that itself."""
+    positional, keywords, named = None, [], set()
+    for base in cls.__mro__:
+        if "__init__" not in vars(base):
+            continue
+        code = _code(base.__init__)
+        if code is None:
+            break
+        by_position = code.co_argcount
+        by_keyword = by_position + code.co_kwonlyargcount
+        taken = list(code.co_varnames[1:by_position])
+        if positional is None:
+            positional, taken = taken, []
+        keywords += [name for name in taken + list(code.co_varnames[by_position:by_keyword])
+                     if name not in named]
+        if not code.co_flags & 0x08:
+            return _signature(positional, keywords, False)
+        named.update(positional, *map(_texts, code.co_consts))
+    return {} if positional is None else _signature(positional, keywords, True)
+
+
+def _signature(positional, keywords, any_keyword):
+    return {"parameters": positional[:_MOST_NAMES], "keywords": keywords[:_MOST_NAMES],
+            "any_keyword": any_keyword}
+
+
+def _code(function):
     while hasattr(function, "__wrapped__"):
         function = function.__wrapped__
-    code = getattr(function, "__code__", None)
-    if code is None:
-        return {}
-    by_position = code.co_argcount
-    by_keyword = by_position + code.co_kwonlyargcount
-    return {"parameters": list(code.co_varnames[1:by_position])[:_MOST_NAMES],
-            "keywords": list(code.co_varnames[by_position:by_keyword])[:_MOST_NAMES],
-            "any_keyword": bool(code.co_flags & 0x08)}
+    return getattr(function, "__code__", None)
+
+
+def _texts(constant):
+    """The names in it: a call keeps those of its keywords in a tuple."""
+    if isinstance(constant, tuple):
+        return [each for each in constant if isinstance(each, str)]
+    return [constant] if isinstance(constant, str) else []
 
 
 def _source(file, line, end_line):

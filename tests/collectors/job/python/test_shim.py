@@ -328,6 +328,23 @@ class Calls(Case):
                          (call["parameters"], call["keywords"], call["any_keyword"]))
         self.check(other, "DataLoader(data)")
 
+    def test_a_name_of_a_functions_own(self):
+        call, = self.calls("def make():\n    from torch.utils.data import DataLoader as D\n"
+                           "    return D([1])\nfor x in make(): pass\n")
+        self.check(call, "D([1])")
+        self.assertEqual(["D", "DataLoader"], call["names"])
+
+    def test_a_subclass_that_passes_keywords_on(self):
+        """What it passes by itself is no keyword that a change may add."""
+        call, = self.calls(
+            "class Mine(DataLoader):\n    def __init__(self, data, size=1, **more):\n"
+            "        super().__init__(data, size, num_workers=0, **more)\n"
+            "for x in Mine([1], shuffle=False): pass\n")
+        self.assertEqual(["data", "size"], call["parameters"])
+        self.assertFalse(call["any_keyword"])
+        self.assertIn("persistent_workers", call["keywords"])
+        self.assertNotIn("num_workers", call["keywords"])
+
     def test_none_of_code_that_is_installed(self):
         lib = os.path.join(self.folder, "site-packages")
         os.makedirs(lib)
