@@ -12,30 +12,16 @@
 #include <string_view>
 #include <vector>
 
+#include "analyzer/findings/changed_lines.h"
 #include "analyzer/model/run.h"
 #include "analyzer/spec/patch.h"
 
 namespace stallscope::findings {
 
-// Some lines of a file, whole ones.
-struct ChangedLines {
-  uint32_t line = 0;   // of the file, that `before` begins with
-  std::string before;  // as they were when the run was recorded
-  std::string after;
-};
-
-// The lines of both sides that differ, without those around them.
-struct Replacement {
-  uint32_t first = 0;  // of the file, as it was
-  uint32_t last = 0;   // below `first`: nothing is taken away, `text` is put before it
-  std::string text;    // instead; whole lines
-};
-Replacement ReplacementOf(const ChangedLines& lines);
-
 struct SourceChange {
-  std::string file;                  // as recorded: an absolute path
-  uint32_t line = 0;                 // of the first call
-  std::vector<ChangedLines> lines;   // from above to below
+  std::string file;                 // as recorded: an absolute path
+  uint32_t line = 0;                // of the first call
+  std::vector<ChangedLines> lines;  // from above to below
   // For `patch -p1` in the root of the checkout, or in the job's folder where there is none; empty
   // where there are no lines.
   std::string diff;

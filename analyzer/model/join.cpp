@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "analyzer/model/graph.h"
 #include "analyzer/model/interner.h"
-#include "analyzer/model/job_spec.h"
 #include "analyzer/trace/limits.h"
 
 namespace stallscope::model {
@@ -39,34 +38,11 @@ std::optional<int64_t> ShiftByWallClock(const Run& profile, const Run& run) {
          (run.info.start_realtime_ns - run.info.start_ns);
 }
 
-// "Map" of "ParallelMapV2": what a node of a graph and its iterator have in common.
-std::string_view BaseOf(std::string_view kind) {
-  const size_t version = kind.find_last_not_of("0123456789");
-  if (version != std::string_view::npos && version + 1 < kind.size() && kind[version] == 'V') {
-    kind = kind.substr(0, version);
-  }
-  if (kind.starts_with("Parallel")) kind.remove_prefix(std::string_view("Parallel").size());
-  return kind == "MapAndBatch" ? "Map" : kind;
-}
-
-// The function of the job's that a stage calls, by the graph in its loader's settings. Empty where
-// it calls none, or where several nodes of this kind do: which is which is not known.
+// The function of the job's that a stage calls. Empty where it calls none, or where several nodes
+// of the graph could be this stage.
 std::string FunctionOf(const Run& run, const trace::StageInfo& stage) {
-  if (!stage.loader.known()) return "";
-  const auto settings = SettingsOf(run.loaders[stage.loader.value].info);
-  const auto graph = settings.find("graph");
-  if (graph == settings.end()) return "";
-  std::string function;
-  const auto nodes = nlohmann::json::parse(graph->second, nullptr, false);
-  if (!nodes.is_array()) return "";
-  for (const auto& node : nodes) {
-    if (!node.is_object() || !node.contains("op") || !node["op"].is_string()) continue;
-    if (BaseOf(node["op"].get_ref<const std::string&>()) != BaseOf(stage.kind)) continue;
-    const bool calls = node.contains("function") && node["function"].is_string();
-    if (!calls || !function.empty()) return "";
-    function = node["function"].get<std::string>();
-  }
-  return function;
+  const auto node = NodeOf(run, stage);
+  return node ? node->function : "";
 }
 
 void AddSpan(int64_t start_ns, int64_t ns, uint16_t span_class, trace::SpanColumns& to) {

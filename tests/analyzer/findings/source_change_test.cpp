@@ -145,7 +145,8 @@ std::vector<Shape> Shapes() {
        "l = DataLoader \\\n    (ds, batch_size=8, num_workers=4)\n"},
       {"a backslash between arguments", "l = «DataLoader(ds, \\\n               shuffle=True)»\n",
        "l = DataLoader(ds, \\\n               shuffle=True,\n               num_workers=4)\n"},
-      {"a walrus around it and in it", "if (l := «DataLoader(d := f(), shuffle=True)»):\n    pass\n",
+      {"a walrus around it and in it",
+       "if (l := «DataLoader(d := f(), shuffle=True)»):\n    pass\n",
        "if (l := DataLoader(d := f(), shuffle=True, num_workers=4)):\n    pass\n"},
       {"in a decorator", "@over(«DataLoader(ds)»)\ndef f(): pass\n",
        "@over(DataLoader(ds, num_workers=4))\ndef f(): pass\n"},
@@ -262,6 +263,15 @@ TEST_SUITE("fast") {
     CHECK(changes[0].by_hand ==
           std::vector<std::string>{
               "set num_workers=4 where loader is constructed: in code that train.py:1 calls"});
+    model::Run trainer = RunOf({loader});
+    trainer.info.job.frameworks = {{"torch", "2.9.0"}, {"transformers", "5.0.0"}};
+    Patch patch = kFourWorkers;
+    patch.changes.emplace_back(SetTo("loader.batch_size", 8));
+    changes = findings::SourceChangesOf(trainer, patch);
+    CHECK(changes[0].by_hand ==
+          std::vector<std::string>{
+              "set dataloader_num_workers=4, per_device_train_batch_size=8 in TrainingArguments: "
+              "the Trainer constructs loader"});
     CHECK(findings::SourceChangesOf(RunOf({loader}), Set("decode.parallelism", 4)).empty());
     model::Run pipeline = RunOf({loader});
     pipeline.info.job = {};

@@ -31,7 +31,7 @@ def of(frame, cls):
         call.update(_parameters(cls))
         place = _place(code, frame.f_lasti)
         call.update(place)
-        call.update(_source(session.absolute(code.co_filename), place.get("line", frame.f_lineno),
+        call.update(source(session.absolute(code.co_filename), place.get("line", frame.f_lineno),
                             place.get("end_line")))
         if len(_known) >= _MOST_KNOWN:
             _known.clear()
@@ -105,7 +105,7 @@ def _texts(constant):
     return [constant] if isinstance(constant, str) else []
 
 
-def _source(file, line, end_line):
+def source(file, line, end_line):
     """Whole lines around the call, as they are in the file."""
     try:
         status = os.stat(file)
@@ -125,13 +125,13 @@ def _source(file, line, end_line):
             first += 1
         if last > (end_line or line):
             last -= 1
-    source = b"".join(lines[first:last])
+    text = b"".join(lines[first:last])
     # A carriage return alone ends a line for Python, and for nobody else.
-    if len(source) > _MOST_BYTES or b"\r" in source.replace(b"\r\n", b""):
+    if len(text) > _MOST_BYTES or b"\r" in text.replace(b"\r\n", b""):
         return {}
     if last < len(lines) and last - (end_line or line) < _FEWEST:
         return {}
     try:
-        return {"source": source.decode("utf-8"), "source_line": first + 1}
+        return {"source": text.decode("utf-8"), "source_line": first + 1}
     except UnicodeDecodeError:
         return {}

@@ -18,6 +18,7 @@ _WORKERS_ONLY = ("prefetch_factor", "persistent_workers", "multiprocessing_conte
 _STAGES = (("sampler", "source"), ("fetch", "map"), ("collate", "batch"),
            ("transport", "transport"), ("pin", "pin"), ("loader", "prefetch"))
 
+_SHIM = os.path.dirname(__file__)
 _places = {}  # id of a DataLoader → (weak reference, place, the lines that lead there)
 _loaders = {}  # id of a DataLoader → (weak reference, Loader)
 _again = {}  # how a DataLoader was constructed → (weak reference to the last one, Loader)
@@ -160,7 +161,7 @@ def constructed(dataloader):
     """Called as the constructor begins, while the job's frames are on the stack."""
     number = id(dataloader)
     frame, direct = _constructing(dataloader)
-    place = _line_of(frame)
+    place = _line_of_another() or _line_of(frame)
     if direct:
         try:
             place["call"] = call_site.of(frame, type(dataloader))
@@ -183,7 +184,22 @@ def _lines():
 
 
 def place_of(dataloader):
-    return _line_of(_constructing(dataloader)[0])
+    return _line_of_another() or _line_of(_constructing(dataloader)[0])
+
+
+def _line_of_another():
+    """Of the loader that a framework makes this one of: Accelerate's prepare() and Lightning put their
+    own in place of the job's, with its settings, and call it `dataloader` while they do."""
+    frame = sys._getframe(2)
+    while frame is not None and (installed(frame.f_code.co_filename) or
+                                 frame.f_code.co_filename.startswith(_SHIM)):
+        if "dataloader" in frame.f_code.co_varnames:
+            other = frame.f_locals.get("dataloader")
+            known = _places.get(id(other))
+            if known is not None and known[0]() is other:
+                return known[1]
+        frame = frame.f_back
+    return None
 
 
 def _line_of(frame):
@@ -194,8 +210,7 @@ def _constructing(dataloader):
     """The frame of the job that constructs the loader: the first one outside of torch, of the
     loader's own constructors, and of what is installed, if there is one. And whether it is a frame
     of the job's own, with nothing in between."""
-    shim = os.path.dirname(__file__)
-    skipped = (shim, _torch_folder or "<", "<")
+    skipped = (_SHIM, _torch_folder or "<", "<")
     first = None
     frame = sys._getframe(1)
     direct = True
@@ -207,7 +222,7 @@ def _constructing(dataloader):
             if not installed(file):
                 return frame, direct
             first = first or frame
-        direct = direct and (own or file.startswith(shim))
+        direct = direct and (own or file.startswith(_SHIM))
         frame = frame.f_back
     return first, False
 
@@ -311,6 +326,8 @@ def apply_settings(cls):
     def before(dataloader, args, kwargs):
         global _constructed
         try:
+            if _line_of_another() is not None:
+                return args, kwargs  # it has the other one's settings already
             _constructed += 1
             place = place_of(dataloader)
             changes = {s["knob"].partition(".")[2]: s.get("value") for s in wanted

@@ -14,7 +14,7 @@ import os
 import sys
 import weakref
 
-from . import loaders, profile, ring, session, steps
+from . import call_site, loaders, profile, ring, session, steps
 from .watch import Field, Method, uses
 
 _KERAS = ("fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch")
@@ -46,7 +46,8 @@ class Pipeline:
 
     def __init__(self, dataset, place):
         nodes = _nodes(dataset)
-        graph = [_described(node) for node in nodes]
+        graph = [_described(node, place) for node in nodes]
+        _find_calls(graph, place)
         batch = [node["batch_size"] for node in graph if "batch_size" in node]
         self.batch = batch[-1] if batch and isinstance(batch[-1], int) else 0
         self.id = session.define(
@@ -83,7 +84,7 @@ def _kind(dataset):
     return name[:-len("Dataset")] if name.endswith("Dataset") else name
 
 
-def _described(dataset):
+def _described(dataset, loaders_place):
     node = {"op": _kind(dataset)}
     for name in _PARAMETERS:
         value = _plain(getattr(dataset, "_" + name, None))
@@ -95,11 +96,40 @@ def _described(dataset):
         name = node["function"] = getattr(function, "__qualname__", "")[-80:]
         session.string(name, session.absolute(code.co_filename), code.co_firstlineno)
         node["at"] = "%s:%d" % (os.path.basename(code.co_filename), code.co_firstlineno)
-    elif id(dataset) in _places:
-        place = _places[id(dataset)][1]
-        if place is not None:
-            node["at"] = "%s:%d" % (os.path.basename(place["file"]), place["line"])
+    place = _places.get(id(dataset), (None, None))[1]
+    if place is not None:
+        node.setdefault("at", "%s:%d" % (os.path.basename(place["file"]), place["line"]))
+        if loaders_place is not None and place["file"] == loaders_place["file"]:
+            node["line"] = place["line"]  # of the call that made it
     return node
+
+
+def _find_calls(graph, place):
+    """The lines of the calls that build the graph, and what TensorFlow is called there: reports make a
+    diff of them."""
+    if place is None:
+        return
+    try:
+        lines = [node["line"] for node in graph if "line" in node] or [place["line"]]
+        for first, last in ((min(lines), max(lines)), (place["line"], place["line"])):
+            call = call_site.source(place["file"], first, last)
+            if call:
+                place["call"] = dict(call, names=_names(place["file"]), line=first, end_line=last)
+                return
+    except Exception as error:
+        session.say("the calls that build a tf.data graph are not seen: %s: %s" %
+                    (type(error).__name__, error))
+
+
+def _names(file):
+    """What the module that is in this file calls TensorFlow."""
+    tensorflow = sys.modules.get("tensorflow")
+    for module in list(sys.modules.values()):
+        known = getattr(module, "__dict__", {})
+        if session.absolute(str(known.get("__file__"))) == file:
+            return sorted(name for name, value in list(known.items())
+                          if value is tensorflow and tensorflow is not None)
+    return []
 
 
 def _plain(value):

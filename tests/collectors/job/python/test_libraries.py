@@ -140,6 +140,8 @@ class Libraries(LibraryCase):
         self.assertEqual(4, self.evaluations(session, "evaluation"))
         self.assertEqual(2, self.evaluations(session, "checkpoint"))
         self.assertEqual(2, self.settings(session)["gradient_accumulation"])
+        # Not where prepare() made another one of it.
+        self.assertIn("DataLoader", session.main.of("loader")[0]["where"]["call"]["names"])
 
     def test_grain(self):
         session = self.library("grain")

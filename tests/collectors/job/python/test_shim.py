@@ -354,6 +354,30 @@ class Calls(Case):
         self.assertEqual([None], self.calls("import sys; sys.path.append(%r)\nimport fit\n"
                                             "fit.fit()\n" % lib))
 
+    def test_what_a_framework_makes_of_the_jobs_own(self):
+        """As Accelerate's prepare() and Lightning do: the settings are the job's call's."""
+        lib = os.path.join(self.folder, "site-packages")
+        os.makedirs(lib)
+        with open(os.path.join(lib, "prepare.py"), "w") as f:
+            f.write("from torch.utils.data import DataLoader\n"
+                    "class Shard(DataLoader): pass\n"
+                    "def prepare(dataloader):\n"
+                    "    return Shard(dataloader.dataset, num_workers=dataloader.num_workers)\n")
+        script = ("import sys; sys.path.append(%r)\nimport prepare\nl = DataLoader([1])\n"
+                  "l = prepare.prepare(l)\nfor x in l: pass\n" % lib)
+        call, = self.calls(script)
+        self.check(call, "DataLoader([1])")
+        where = {"file": self.file, "line": 4}
+        shutil.rmtree(self.session)
+        os.makedirs(self.session)
+        with open(os.path.join(self.session, "settings.json"), "w") as f:
+            json.dump({"version": 1, "steps": 0, "set": [
+                {"knob": "loader.num_workers", "value": 1, "where": where}]}, f)
+        self.assertEqual(0, self.python(self.file)[0])
+        loader, = ring_reader.read(self.session).main.names["loader"]
+        self.assertEqual(1, loader["settings"]["num_workers"])
+        self.assertEqual(where, {name: loader["where"][name] for name in where})
+
     def test_no_source_of_a_file_that_has_changed(self):
         call, = self.calls("import os; os.utime(__file__, (4e9, 4e9))\n"
                            "for x in DataLoader([1]): pass\n")
