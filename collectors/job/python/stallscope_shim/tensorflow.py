@@ -158,6 +158,14 @@ def _constructed(dataset):
     _places[number] = (weakref.ref(dataset, lambda _: _places.pop(number, None)), _place())
 
 
+def in_place_of(dataset, changed):
+    """`changed`, made of `dataset` by a re-run's settings: the job's line is where that was made."""
+    number = id(changed)
+    _places[number] = (weakref.ref(changed, lambda _: _places.pop(number, None)),
+                       _places.get(id(dataset), (None, None))[1])
+    return changed
+
+
 def _is_theirs(file):
     """Not the job's own."""
     return file.startswith((os.path.dirname(__file__), "<") + tuple(_folders)) or (
@@ -322,6 +330,10 @@ def attach_datasets(module):
     session.note("framework", {"name": "tensorflow", "version": str(version)})
     _folders.append(_folder(module.__file__, "tensorflow"))
     Method(module.DatasetV2, "__init__", _constructed)
+    if session.settings().get("set"):
+        from . import rewrites
+
+        rewrites.iterated(module)
 
 
 def attach_iterators(module):
