@@ -39,6 +39,7 @@ struct FindingCard {
   std::vector<std::pair<std::string, std::string>> code;  // framework, code
   std::string diff;                                       // of the user's own source; empty
   std::vector<std::string> by_hand;                       // what a diff of it cannot have
+  std::string source;  // the lines around `where`, without a diff; "> " marks that one
 };
 
 struct FindingsModel {
