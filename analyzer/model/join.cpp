@@ -144,6 +144,21 @@ class Joiner {
         }
       }
     }
+    LimitWorkers();
+  }
+
+  // A profile shows all threads of TensorFlow's pool that ever called a stage's function; how many
+  // do at a time is what the job gave.
+  void LimitWorkers() {
+    for (trace::StageInfo& stage : to_.stages) {
+      const auto node = NodeOf(to_, stage);
+      if (!node) continue;
+      uint32_t calls = 0;
+      const char* const end = node->calls.data() + node->calls.size();
+      const auto read = std::from_chars(node->calls.data(), end, calls);
+      if (read.ec != std::errc() || read.ptr != end || calls == 0) continue;
+      stage.workers = std::min(stage.workers, calls);
+    }
   }
 
   void MapQueues() {
