@@ -148,6 +148,8 @@ extern const Rule kRule = {
     .check = Check,
     .advice = {
         .pytorch = R"py(loader = DataLoader(dataset, batch_size, num_workers={value}))py",
+        .grain =
+            R"py(ds = ds.mp_prefetch(grain.MultiprocessingOptions(num_workers={value}))  # last)py",
     }};
 
 }  // namespace stallscope::findings::loader_workers

@@ -217,7 +217,8 @@ def _constructing(dataloader):
     while frame is not None:
         code = frame.f_code
         file = code.co_filename
-        own = code.co_name == "__init__" and frame.f_locals.get("self") is dataloader
+        # Lightning has a wrapper of its own around the constructor.
+        own = code.co_argcount and frame.f_locals.get(code.co_varnames[0]) is dataloader
         if not own and not file.startswith(skipped):
             if not installed(file):
                 return frame, direct

@@ -354,6 +354,24 @@ class Calls(Case):
         self.assertEqual([None], self.calls("import sys; sys.path.append(%r)\nimport fit\n"
                                             "fit.fit()\n" % lib))
 
+    def test_a_framework_wraps_the_constructor(self):
+        """As Lightning does while it asks for the job's loaders."""
+        lib = os.path.join(self.folder, "site-packages")
+        os.makedirs(lib)
+        with open(os.path.join(lib, "wrap.py"), "w") as f:
+            f.write("import functools\nfrom torch.utils.data import DataLoader\n"
+                    "init = DataLoader.__init__\n"
+                    "@functools.wraps(init)\ndef wrapper(obj, *args, **kwargs):\n"
+                    "    init(obj, *args, **kwargs)\n"
+                    "def ask(make):\n"
+                    "    DataLoader.__init__ = wrapper\n"
+                    "    try:\n        return make()\n"
+                    "    finally:\n        DataLoader.__init__ = init\n")
+        call, = self.calls("import sys; sys.path.append(%r)\nimport wrap\n"
+                           "for x in wrap.ask(lambda: DataLoader([1])): pass\n" % lib)
+        self.check(call, "DataLoader([1])")
+        self.assertIn("prefetch_factor", call["keywords"])
+
     def test_what_a_framework_makes_of_the_jobs_own(self):
         """As Accelerate's prepare() and Lightning do: the settings are the job's call's."""
         lib = os.path.join(self.folder, "site-packages")
