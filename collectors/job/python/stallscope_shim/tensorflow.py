@@ -23,6 +23,7 @@ _PARAMETERS = ("num_parallel_calls", "buffer_size", "batch_size", "cycle_length"
 _MOST_NODES = 24
 
 _places = {}  # id of a dataset → (weak reference, place)
+_instead = {}  # id of a dataset → (weak reference, what is iterated over in its place)
 _feeds = {}  # id of a dataset, or of a Keras iterator → (weak reference, Feed)
 _context = None  # tensorflow.python.eager.context
 _folders = []  # of TensorFlow and Keras: where no line of the job is
@@ -160,9 +161,10 @@ def _constructed(dataset):
 
 def in_place_of(dataset, changed):
     """`changed`, made of `dataset` by a re-run's settings: the job's line is where that was made."""
-    number = id(changed)
+    number, before = id(changed), id(dataset)
     _places[number] = (weakref.ref(changed, lambda _: _places.pop(number, None)),
-                       _places.get(id(dataset), (None, None))[1])
+                       _places.get(before, (None, None))[1])
+    _instead[before] = (weakref.ref(dataset, lambda _: _instead.pop(before, None)), changed)
     return changed
 
 
@@ -189,6 +191,9 @@ def _feed(key, dataset):
         return known[1]
     steps.prepare()
     profile.windows.use(_profiler)
+    instead = _instead.get(id(dataset))
+    if instead is not None and instead[0]() is dataset:
+        dataset = instead[1]
     place = _places.get(id(dataset))
     for node in reversed(_nodes(dataset)):  # options and Keras wrap what the job has built
         if id(node) in _places and _places[id(node)][1] is not None:

@@ -163,7 +163,8 @@ class Libraries(LibraryCase):
 
         session = self.library("grain_threads", settings=knobs(threads=3, prefetch=6))
         self.assertEqual(3, self.settings(session)["threads"])
-        session = self.library("grain_processes", settings=knobs(num_workers=1))
+        # Batches of other elements: its processes take turns.
+        session = self.library("grain_processes", settings=knobs(num_workers=1), same=False)
         self.assertEqual(1, self.settings(session)["processes"])
         session = self.library("hugging_face_few", "2", settings=knobs(num_shards=2))
         self.assertEqual(2, self.settings(session)["shards"])
