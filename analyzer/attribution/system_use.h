@@ -49,7 +49,8 @@ class CounterRates {
 struct ThreadTime {
   std::optional<double> on_cpu_ns;
   std::optional<double> run_wait_ns;
-  bool beside = false;  // some of it may be for what is not recorded of the thread
+  bool beside = false;   // some of it may be for what is not recorded of the thread
+  double called_ns = 0;  // of on_cpu_ns: on other threads that it waits for, for what is recorded
 };
 // By track.
 std::vector<ThreadTime> TimesOfThreads(const model::Run& run, const Window& window,

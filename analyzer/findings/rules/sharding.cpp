@@ -79,6 +79,12 @@ int64_t ShardsOf(const model::Loader& loader) {
   return std::max<int64_t>(shards, 0);
 }
 
+// Where a data set's shards come from.
+constexpr Advice kFewShards = {
+    .pytorch = R"py(data = dataset.to_iterable_dataset(num_shards={value})  # Hugging Face datasets
+writer = wds.ShardWriter("data-%06d.tar", maxcount=samples // {value})  # WebDataset)py",
+};
+
 void FewerThanWorkers(const Case& c, std::vector<Draft>& drafts) {
   for (const auto& stage : c.run.stages) {
     const model::Loader* const loader = JobLoaderOf(c, stage.id);
@@ -93,7 +99,8 @@ void FewerThanWorkers(const Case& c, std::vector<Draft>& drafts) {
                     Counted(static_cast<uint64_t>(shards), "shard")));
     Show(draft, Evidence::Kind::kSpans,
          fmt::format("{}: a worker reads whole shards; one without a shard stops", stage.name));
-    draft.args.value = std::to_string(shards);
+    draft.args.value = std::to_string(workers);
+    draft.advice = &kFewShards;
     RecommendUnpriced(
         draft,
         fmt::format("write the data as {} shards or more, or do without those workers: "
