@@ -176,10 +176,13 @@ double PartForPipeline(const model::Run& run, size_t track, const Window& window
   int64_t all = 0;
   int64_t beside = 0;
   for (const model::Track& other : run.tracks) {
-    const bool thread = other.info.kind == trace::TrackKind::kThread &&
-                        other.info.process == trainer.info.process &&
-                        !model::IsTrainer(run, other.info.stage);
-    if (!thread) continue;
+    // What a thread did beside stages is on a track of its own.
+    const bool thread = other.info.kind == trace::TrackKind::kThread ||
+                        other.info.kind == trace::TrackKind::kDetail;
+    if (!thread || other.info.process != trainer.info.process ||
+        other.info.thread == trainer.info.thread || model::IsTrainer(run, other.info.stage)) {
+      continue;
+    }
     const Intervals at_work = spans_of(other, [](const trace::SpanClass& what) {
       return what.activity == trace::SpanActivity::kFunction ||
              what.activity == trace::SpanActivity::kOperator;
@@ -226,10 +229,10 @@ void ShareOutPools(const model::Run& run, const Window& window, const CounterRat
       ThreadTime& time = times[track];
       if (worked[process] > 0) {
         time = {*on_cpu * share / worked[process], *run_wait * share / worked[process]};
-      } else if (time.on_cpu_ns && time.run_wait_ns) {
+      } else if (time.on_cpu_ns) {
         time.called_ns = *on_cpu * share;
         *time.on_cpu_ns += time.called_ns;
-        *time.run_wait_ns += *run_wait * share;
+        if (time.run_wait_ns) *time.run_wait_ns += *run_wait * share;
       }
     }
   }

@@ -193,6 +193,36 @@ TEST_SUITE("fast") {
     CHECK(analyzed(0.02, 1).find("Map (blocked)") != std::string::npos);
   }
 
+  TEST_CASE("profiles: a function in Python that waits may be called in parallel") {
+    const auto ids = [](double pool) {
+      Joined joined(0.02, pool);
+      MadePlane host("/host:CPU");
+      const auto ps = [](int64_t ns) { return static_cast<uint64_t>(ns) * 1000; };
+      std::string python = host.Event("stallscope@" + std::to_string(kFrom), ps(kFrom), 1000);
+      std::string other;
+      for (int64_t at = kFrom; at < kTo; at += 10 * kMs) {
+        python += host.Event("IteratorGetNextOp::DoCompute", ps(at + kMs / 2), ps(8 * kMs));
+        python += host.Event("Iterator::Root::Map", ps(at + kMs / 2 + 1000), ps(8 * kMs - 2000));
+        other += host.Event("PyFunc:PyFunc", ps(at + kMs), ps(7 * kMs));
+      }
+      host.Line(7'777'777, "python", kEpoch, python);
+      host.Line(7'777'778, "tf_Compute", kEpoch, other);
+      joined.With(host.Bytes());
+      const auto opened = workbench::Open({joined.trace});
+      std::string all;
+      for (const auto& row : workbench::Analyze(opened.value(), {.price = false}).findings) {
+        all += row.id + " ";
+      }
+      return all;
+    };
+    const std::string waits = ids(0.02);
+    CHECK(waits.find("map-parallelism") != std::string::npos);
+    CHECK(waits.find("serial-source") == std::string::npos);
+    const std::string computes = ids(0.78);
+    CHECK(computes.find("map-parallelism") == std::string::npos);
+    CHECK(computes.find("serial-source") != std::string::npos);
+  }
+
   TEST_CASE("profiles: a file that is cut is joined as far as it goes, or left out") {
     for (const double part : {0.0, 0.3, 0.9}) {
       Joined joined;
