@@ -62,6 +62,8 @@ StageRole RoleOf(const Case& c, StageId stage);
 bool IsDataLoader(const Case& c, StageId stage);
 // Of a recorded job, the loader that this stage belongs to; null for other stages.
 const model::Loader* JobLoaderOf(const Case& c, StageId stage);
+// Of a job's data set, whose workers share its shards; 0 if it has none, or if that is unknown.
+int64_t ShardsOf(const model::Loader& loader);
 // "Resize (train.py:12)", without the place where that is unknown.
 std::string OpWithPlace(const attribution::OpUse& op);
 // The stage's name, or "the input".

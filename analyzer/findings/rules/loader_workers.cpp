@@ -37,7 +37,11 @@ void CheckJob(const Case& c, StageId stage, std::vector<Draft>& drafts) {
   // Work on the CPU needs cores; waiting does not.
   const bool waits = Blamed(c, stage, {Cause::kIo, Cause::kBlocked}) > share / 2;
   const int64_t wanted = has_workers ? 2 * now : WorkersToHide(share);
-  const int64_t workers = waits ? std::min(wanted, kMostWorkers) : std::min(wanted, cores);
+  int64_t workers = waits ? std::min(wanted, kMostWorkers) : std::min(wanted, cores);
+  // One without a shard has nothing to load.
+  if (const int64_t shards = ShardsOf(*JobLoaderOf(c, stage)); shards > 0) {
+    workers = std::min(workers, shards);
+  }
   if (workers <= now) return;
   const std::string name = NameOf(c, stage);
   Draft draft = About(

@@ -1,7 +1,6 @@
 // Row 3: every rank reads the same data, a rank discards elements that it has already prepared, or
 // there are fewer shards than workers that could read them.
 #include <algorithm>
-#include <charconv>
 
 #include "analyzer/findings/rules/rule.h"
 #include "analyzer/model/job_spec.h"
@@ -67,16 +66,6 @@ void TooLate(const Case& c, std::vector<Draft>& drafts) {
   Recommend(draft, fmt::format("shard directly after {}", spec.stages.front().name),
             std::move(patch), OncePerShard(c, shard, count));
   drafts.push_back(std::move(draft));
-}
-
-// Of a job's data set, whose workers share its shards; 0 if it has none, or if that is unknown.
-int64_t ShardsOf(const model::Loader& loader) {
-  const auto settings = model::SettingsOf(loader.info);
-  const auto found = settings.find("shards");
-  int64_t shards = 0;
-  if (found == settings.end()) return 0;
-  std::from_chars(found->second.data(), found->second.data() + found->second.size(), shards);
-  return std::max<int64_t>(shards, 0);
 }
 
 // Where a data set's shards come from.

@@ -131,6 +131,7 @@ TEST_SUITE("fast") {
     const auto found = b.FindingOf("sharding");
     REQUIRE(found);
     CHECK(Has(found->recommendation->code.pytorch, "to_iterable_dataset(num_shards=3)"));
+    CHECK_FALSE(b.FindingOf("loader-workers"));  // one more would have none
   }
 
   TEST_CASE("job: a tf.data graph that does not end with a prefetch") {
