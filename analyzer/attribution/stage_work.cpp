@@ -26,7 +26,9 @@ constexpr double kWidestFraction = 0.3;
 std::optional<double> FractionOfThread(int64_t own_ns, int64_t gap_ns, const ThreadTime& thread) {
   const auto own = static_cast<double>(own_ns);
   const double most = std::min(1.0, *thread.on_cpu_ns / own);
-  const double least = std::max(0.0, *thread.on_cpu_ns - static_cast<double>(gap_ns)) / own;
+  const double its_own = *thread.on_cpu_ns - thread.called_ns;
+  const double least =
+      (thread.called_ns + std::max(0.0, its_own - static_cast<double>(gap_ns))) / own;
   if (thread.beside && most - least > kWidestFraction) return std::nullopt;
   return most;
 }

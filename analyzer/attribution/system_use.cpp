@@ -5,7 +5,9 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
+#include "analyzer/attribution/intervals.h"
 #include "analyzer/base/units.h"
 #include "analyzer/model/ranks.h"
 
@@ -155,8 +157,45 @@ void TakeTrainersTimes(const model::Run& run, std::vector<ThreadTime>& times) {
   }
 }
 
+// The fraction of the other threads' work that falls into this track's work for the pipeline:
+// TensorFlow's threads compute what a node calls while the caller waits.
+double PartForPipeline(const model::Run& run, size_t track, const Window& window) {
+  const Interval within{window.start_ns, window.end_ns};
+  const auto spans_of = [&](const model::Track& of, auto&& counts) {
+    Intervals spans;
+    for (size_t i = 0; i < of.spans.size(); ++i) {
+      if (counts(run.ClassOf(of, i))) spans.push_back({of.spans.start_ns[i], of.spans.EndNs(i)});
+    }
+    return UnionWithin(std::move(spans), within);
+  };
+  const model::Track& trainer = run.tracks[track];
+  const Intervals own = spans_of(trainer, [&](const trace::SpanClass& what) {
+    return what.kind == trace::SpanKind::kWork && what.stage.known() &&
+           !model::IsTrainer(run, what.stage);
+  });
+  int64_t all = 0;
+  int64_t beside = 0;
+  for (const model::Track& other : run.tracks) {
+    // A thread's work outside of stages is on a separate track.
+    const bool thread = other.info.kind == trace::TrackKind::kThread ||
+                        other.info.kind == trace::TrackKind::kDetail;
+    if (!thread || other.info.process != trainer.info.process ||
+        other.info.thread == trainer.info.thread || model::IsTrainer(run, other.info.stage)) {
+      continue;
+    }
+    const Intervals at_work = spans_of(other, [](const trace::SpanClass& what) {
+      return what.activity == trace::SpanActivity::kFunction ||
+             what.activity == trace::SpanActivity::kOperator;
+    });
+    all += Length(at_work);
+    beside += Length(SubtractAll(at_work, own));
+  }
+  return all > 0 ? 1 - static_cast<double>(beside) / static_cast<double>(all) : 0;
+}
+
 // A profile numbers some threads differently from the kernel. Their total time on a core is known;
-// it is divided among them in proportion to their work.
+// it is divided among them in proportion to their work. If only the trainer's thread runs the
+// pipeline, that thread gets the pipeline's part.
 void ShareOutPools(const model::Run& run, const Window& window, const CounterRates& counters,
                    std::vector<ThreadTime>& times) {
   std::map<ProcessId, std::vector<std::pair<size_t, double>>> pools;
@@ -170,6 +209,11 @@ void ShareOutPools(const model::Run& run, const Window& window, const CounterRat
     pools[info.process].emplace_back(i, ns);
     worked[info.process] += ns;
   }
+  for (size_t i = 0; i < run.tracks.size(); ++i) {
+    const ProcessId process = run.tracks[i].info.process;
+    if (!times[i].beside || worked[process] > 0) continue;
+    pools[process] = {{i, PartForPipeline(run, i, window)}};
+  }
   for (const auto& [process, tracks] : pools) {
     const std::string of = "process" + std::to_string(run.processes[process.value].pid);
     const auto in_window = [&, rank = run.tracks[tracks.front().first].rank](
@@ -180,10 +224,16 @@ void ShareOutPools(const model::Run& run, const Window& window, const CounterRat
     };
     const auto on_cpu = in_window(".pool_on_cpu");
     const auto run_wait = in_window(".pool_run_wait");
-    if (!on_cpu || !run_wait || worked[process] <= 0) continue;
-    for (const auto& [track, ns] : tracks) {
-      const double part = ns / worked[process];
-      times[track] = {*on_cpu * part, *run_wait * part};
+    if (!on_cpu || !run_wait) continue;
+    for (const auto& [track, share] : tracks) {
+      ThreadTime& time = times[track];
+      if (worked[process] > 0) {
+        time = {*on_cpu * share / worked[process], *run_wait * share / worked[process]};
+      } else if (time.on_cpu_ns) {
+        time.called_ns = *on_cpu * share;
+        *time.on_cpu_ns += time.called_ns;
+        if (time.run_wait_ns) *time.run_wait_ns += *run_wait * share;
+      }
     }
   }
 }

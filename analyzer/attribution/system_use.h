@@ -49,7 +49,8 @@ class CounterRates {
 struct ThreadTime {
   std::optional<double> on_cpu_ns;
   std::optional<double> run_wait_ns;
-  bool beside = false;  // part of it may belong to work that is not recorded
+  bool beside = false;   // part of it may belong to work that is not recorded
+  double called_ns = 0;  // of on_cpu_ns: on other threads, which compute what this one waits for
 };
 // By track.
 std::vector<ThreadTime> TimesOfThreads(const model::Run& run, const Window& window,

@@ -1,6 +1,7 @@
 // `stallscope apply`: shows the diff of the user's own source that a finding proposes, then writes
 // it.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -108,12 +109,33 @@ Result<const report::FindingRow*> Chosen(const ApplyArguments& arguments,
   return rows.front();
 }
 
+// A terminal gets no carriage returns. A file or a pipe does: patch needs them.
+std::string ShownDiff(const std::string& diff) {
+  if (isatty(STDOUT_FILENO) != 0) return PrintableLines(diff);
+  std::string shown;
+  for (size_t at = 0; at < diff.size();) {
+    const size_t end = std::min(diff.find('\n', at), diff.size() - 1) + 1;
+    const bool dos = end - at >= 2 && diff.compare(end - 2, 2, "\r\n") == 0;
+    shown += PrintableLines(diff.substr(at, end - at));
+    if (dos) shown.insert(shown.size() - 1, "\r");
+    at = end;
+  }
+  return shown;
+}
+
 // The file's new content. Every line around the change must be as recorded.
 Result<std::string> ChangedContent(const SourceChange& change) {
   std::error_code failed;
   if (!std::filesystem::is_regular_file(change.file, failed)) {
     return Error{ErrorKind::kInput, "file not found", change.file,
                  "apply the diff with patch -p1 where the file is"};
+  }
+  // Root could write it anyway. But a checkout is locked on purpose, and patch also refuses.
+  using std::filesystem::perms;
+  const perms mode = std::filesystem::status(change.file, failed).permissions();
+  if ((mode & (perms::owner_write | perms::group_write | perms::others_write)) == perms::none) {
+    return Error{ErrorKind::kRun, "read-only", change.file,
+                 "check out the file, or make it writable (chmod u+w)"};
   }
   STALLSCOPE_ASSIGN_OR_RETURN(std::string content, ReadWholeFile(change.file, kLargestSource));
   std::vector<size_t> begins{0};
@@ -157,7 +179,7 @@ Status RunApply(const ApplyArguments& arguments) {
     files += (files.empty() ? "" : ", ") + change.file;
     return {};
   }));
-  STALLSCOPE_RETURN_IF_ERROR(WriteOutput("", PrintableLines(findings::DiffOf(row->changes))));
+  STALLSCOPE_RETURN_IF_ERROR(WriteOutput("", ShownDiff(findings::DiffOf(row->changes))));
   for (const SourceChange& change : row->changes) {
     for (const std::string& text : change.by_hand) {
       std::fprintf(stderr, "stallscope: note: %s\n", Printable(text).c_str());

@@ -63,13 +63,17 @@ Code CodeOf(const Advice& advice, const AdviceArgs& args) {
 
 Frameworks FrameworksOf(const model::Run& run) {
   if (model::IsJob(run)) {
-    const bool tf_data =
-        std::any_of(run.loaders.begin(), run.loaders.end(),
-                    [](const auto& loader) { return model::IsTfData(loader.info); });
-    const bool others = std::any_of(run.loaders.begin(), run.loaders.end(), [](const auto& loader) {
-      return !model::IsTfData(loader.info);
-    });
-    return {tf_data, others || !tf_data, false, false};
+    // Any other loader is PyTorch's, or replaces it.
+    Frameworks found{false, run.loaders.empty(), false, false};
+    for (const model::Loader& loader : run.loaders) {
+      const std::string& kind = loader.info.kind;
+      bool& framework = model::IsTfData(loader.info)       ? found.tf_data
+                        : kind.starts_with("grain.")       ? found.grain
+                        : kind.starts_with("nvidia.dali.") ? found.dali
+                                                           : found.pytorch;
+      framework = true;
+    }
+    return found;
   }
   if (!run.imported()) return {};
   if (run.info.imported_from == "kineto") return {false, true, false, false};

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <map>
 #include <set>
 
@@ -226,6 +227,15 @@ const model::Loader* JobLoaderOf(const Case& c, StageId stage) {
   const model::Loader* const found = &c.run.loaders[loader.value];
   // The nodes of a tf.data graph are stages, as in any profile.
   return model::IsTfData(found->info) ? nullptr : found;
+}
+
+int64_t ShardsOf(const model::Loader& loader) {
+  const auto settings = model::SettingsOf(loader.info);
+  const auto found = settings.find("shards");
+  int64_t shards = 0;
+  if (found == settings.end()) return 0;
+  std::from_chars(found->second.data(), found->second.data() + found->second.size(), shards);
+  return std::max<int64_t>(shards, 0);
 }
 
 std::string OpWithPlace(const attribution::OpUse& op) {

@@ -64,6 +64,8 @@ bool IsTuned(const Case& c, StageId stage);
 bool IsDataLoader(const Case& c, StageId stage);
 // Of a recorded job, the loader that this stage belongs to; null for other stages.
 const model::Loader* JobLoaderOf(const Case& c, StageId stage);
+// The number of shards that the workers of a job's data set divide; 0 if none, or unknown.
+int64_t ShardsOf(const model::Loader& loader);
 // "Resize (train.py:12)", without the place where that is unknown.
 std::string OpWithPlace(const attribution::OpUse& op);
 // The stage's name, or "the input".

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
+#include "analyzer/findings/graph_change.h"
 #include "analyzer/findings/rules/rule.h"
 #include "analyzer/model/job_spec.h"
 #include "analyzer/words/words.h"
@@ -93,16 +96,34 @@ std::string SharedSite(const Case& c, const Patch& patch) {
   return "";
 }
 
+// The rules whose advice changes a call that builds a graph.
+std::optional<GraphEdit> GraphEditOf(const Finding& finding) {
+  if (finding.id == "map-parallelism") return GraphEdit::kInParallel;
+  if (finding.id == "order") return GraphEdit::kAnyOrder;
+  if (finding.id == "prefetch") return GraphEdit::kAhead;
+  return std::nullopt;
+}
+
 // A rule may have named a place; the default is where the loader is constructed.
 void FindPlace(const Case& c, Finding& finding) {
   if (finding.recommendation.has_value()) {
-    finding.changes = SourceChangesOf(c.run, finding.recommendation->patch);
+    const Patch& patch = finding.recommendation->patch;
+    const auto edit = GraphEditOf(finding);
+    finding.changes = SourceChangesOf(c.run, patch);
+    if (edit) {
+      for (SourceChange& change : GraphChangesOf(c.run, finding.stage, *edit, patch)) {
+        finding.changes.push_back(std::move(change));
+      }
+    }
   }
   if (!finding.where.file.empty()) return;
   if (!finding.changes.empty()) {
     finding.where = {finding.changes.front().file, finding.changes.front().line};
   } else if (const model::Loader* const loader = JobLoaderOf(c, finding.stage)) {
     finding.where = {loader->info.file, loader->info.line};
+  } else {
+    const GraphPlace place = GraphPlaceOf(c.run, finding.stage);
+    finding.where = {place.file, place.line};
   }
 }
 

@@ -136,6 +136,9 @@ bool CallsPython(const Case& c, StageId stage) {
   }
   if (c.run.stages[stage.value].kind.find("Generator") != std::string::npos) return true;
   if (RoleOf(c, stage) != StageRole::kMap) return false;
+  // A function that mostly waits, for a store or in a sleep, has released Python's lock.
+  const double waits = Blamed(c, stage, {Cause::kIo, Cause::kBlocked});
+  if (waits > kMostlyWaits * BlamedForWork(c, stage)) return false;
   const std::optional<NamedOp> python = OpsOfFamily(c, OpFamily::kPython);
   return python.has_value() && PartOfWork(c, *python) >= kSlowOpShare;
 }

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <span>
 #include <utility>
 #include <variant>
 
@@ -16,9 +15,6 @@
 
 namespace stallscope::findings {
 namespace {
-
-constexpr size_t kContext = 3;                     // lines around a change, as in diff -u
-constexpr size_t kMostCompared = size_t{1} << 20;  // old lines times new lines
 
 // Arguments that a loader without workers rejects.
 constexpr std::array<std::string_view, 5> kOfWorkers = {
@@ -35,16 +31,6 @@ struct SiteChange {
   std::vector<NewArgument> settings;
 };
 
-std::vector<std::string_view> LinesOf(std::string_view text) {
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find('\n'), text.size() - 1) + 1;
-    lines.push_back(text.substr(0, end));
-    text.remove_prefix(end);
-  }
-  return lines;
-}
-
 // --- One call ---
 
 // The value means: leave the argument out.
@@ -57,20 +43,6 @@ bool IsLeftOut(const NewArgument& setting) {
 const trace::CallSite& CallOf(const SiteChange& site) { return site.loader->info.call; }
 uint32_t FirstLine(const SiteChange& site) {
   return CallOf(site).line != 0 ? CallOf(site).line : site.loader->info.line;
-}
-
-// The offset of a place of the file in the text; nothing if it is outside.
-std::optional<size_t> OffsetOf(const ChangedLines& lines, uint32_t line, uint32_t column) {
-  if (line < lines.line) return std::nullopt;
-  size_t at = 0;
-  for (uint32_t before = lines.line; before < line; ++before) {
-    at = lines.before.find('\n', at);
-    if (at == std::string::npos) return std::nullopt;
-    ++at;
-  }
-  const size_t end = std::min(lines.before.find('\n', at), lines.before.size());
-  if (at >= lines.before.size() || column > end - at) return std::nullopt;
-  return at + column;
 }
 
 // The call in the unchanged text, which must match the trace.
@@ -100,6 +72,16 @@ std::string Named(const SiteChange& site, const std::vector<NewArgument>& settin
   return text;
 }
 
+// What a constructor rejects next to `name`. torch: batch_size with a batch_sampler.
+std::optional<Refusal> Excluded(const PythonCall& call, const std::string& name) {
+  if (name != "batch_size") return std::nullopt;
+  const bool sampled =
+      std::any_of(call.arguments.begin(), call.arguments.end(),
+                  [](const PythonArgument& argument) { return argument.name == "batch_sampler"; });
+  if (!sampled) return std::nullopt;
+  return Refusal{"passes a batch_sampler, which decides the size"};
+}
+
 std::string PlaceOf(const SiteChange& site) {
   return words::PlaceInCode(site.loader->info.file, FirstLine(site));
 }
@@ -119,7 +101,8 @@ std::variant<std::string, Refusal> WithSettings(const SiteChange& site, const Py
     return std::nullopt;
   };
   for (const NewArgument& setting : site.settings) {
-    auto refusal = edit([&](const PythonCall& call) {
+    auto refusal = edit([&](const PythonCall& call) -> std::variant<std::string, Refusal> {
+      if (auto excluded = Excluded(call, setting.name)) return std::move(*excluded);
       return IsLeftOut(setting)
                  ? WithoutArgument(text, call, setting.name)
                  : WithArgument(text, call, signature, setting.name, PythonOf(setting.json, text));
@@ -156,9 +139,25 @@ void ChangeCall(const SiteChange& site, ChangedLines& lines, std::vector<std::st
   lines.after = std::get<std::string>(std::move(changed));
 }
 
-std::string WhyWithoutSource(const SiteChange& site) {
+// The Trainer of transformers has its own names for the loader's settings.
+std::string OfTrainingArguments(const SiteChange& site) {
+  std::string text;
+  for (const NewArgument& setting : site.settings) {
+    const std::string name = setting.name == "batch_size" ? "per_device_train_" : "dataloader_";
+    text += (text.empty() ? "" : ", ") + name + Named(site, {setting});
+  }
+  return fmt::format("set {} in TrainingArguments: the Trainer constructs {}", text,
+                     site.loader->name);
+}
+
+std::string WhyWithoutSource(const SiteChange& site, const trace::RunInfo& run) {
   const trace::LoaderInfo& info = site.loader->info;
   const std::string what = Named(site, site.settings);
+  const auto& frameworks = run.job.frameworks;
+  const bool trainer = std::any_of(frameworks.begin(), frameworks.end(), [](const auto& framework) {
+    return framework.name == "transformers";
+  });
+  if (trainer && info.call == trace::CallSite()) return OfTrainingArguments(site);
   if (info.file.empty()) {
     return fmt::format("set {} where {} is constructed", what, site.loader->name);
   }
@@ -198,130 +197,7 @@ std::vector<ChangedLines> Merged(const std::vector<SiteChange>& sites) {
   return merged;
 }
 
-// A line of one side, or of both.
-struct DiffLine {
-  char sign = ' ';
-  std::string_view text;
-};
-
-// Trims what both sides have in common at the beginning and the end.
-struct CommonEnds {
-  size_t above = 0;
-  size_t below = 0;
-};
-CommonEnds CommonEndsOf(const std::vector<std::string_view>& before,
-                        const std::vector<std::string_view>& after) {
-  const size_t most = std::min(before.size(), after.size());
-  CommonEnds ends;
-  while (ends.above < most && before[ends.above] == after[ends.above]) ++ends.above;
-  while (ends.above + ends.below < most &&
-         before[before.size() - 1 - ends.below] == after[after.size() - 1 - ends.below]) {
-    ++ends.below;
-  }
-  return ends;
-}
-
-// Keeps the longest common lines. Texts longer than any call are replaced whole.
-std::vector<DiffLine> ComparedMiddles(std::span<const std::string_view> before,
-                                      std::span<const std::string_view> after) {
-  std::vector<DiffLine> lines;
-  const size_t n = before.size();
-  const size_t m = after.size();
-  const bool few = n * m <= kMostCompared;
-  std::vector<std::vector<uint32_t>> common(few ? n + 1 : 0, std::vector<uint32_t>(m + 1, 0));
-  for (size_t i = n; few && i-- > 0;) {
-    for (size_t k = m; k-- > 0;) {
-      common[i][k] = before[i] == after[k] ? common[i + 1][k + 1] + 1
-                                           : std::max(common[i + 1][k], common[i][k + 1]);
-    }
-  }
-  size_t i = 0;
-  size_t k = 0;
-  while (i < n || k < m) {
-    if (few && i < n && k < m && before[i] == after[k]) {
-      lines.push_back({' ', before[i++]});
-      ++k;
-    } else if (i < n && (k == m || !few || common[i + 1][k] >= common[i][k + 1])) {
-      lines.push_back({'-', before[i++]});
-    } else {
-      lines.push_back({'+', after[k++]});
-    }
-  }
-  return lines;
-}
-
-std::vector<DiffLine> Compared(std::string_view before, std::string_view after) {
-  const auto old_lines = LinesOf(before);
-  const auto new_lines = LinesOf(after);
-  const CommonEnds ends = CommonEndsOf(old_lines, new_lines);
-  const auto middle = [&](const std::vector<std::string_view>& all) {
-    return std::span(all).subspan(ends.above, all.size() - ends.above - ends.below);
-  };
-  std::vector<DiffLine> lines;
-  for (size_t i = 0; i < ends.above; ++i) lines.push_back({' ', old_lines[i]});
-  for (const DiffLine& line : ComparedMiddles(middle(old_lines), middle(new_lines))) {
-    lines.push_back(line);
-  }
-  for (size_t i = old_lines.size() - ends.below; i < old_lines.size(); ++i) {
-    lines.push_back({' ', old_lines[i]});
-  }
-  return lines;
-}
-
-// One hunk per change; `shift`: by how many lines the hunks above have moved this one.
-std::string HunkOf(const ChangedLines& lines, int64_t& shift) {
-  const auto all = Compared(lines.before, lines.after);
-  const auto changed = [](const DiffLine& line) { return line.sign != ' '; };
-  const auto first = std::find_if(all.begin(), all.end(), changed);
-  if (first == all.end()) return "";
-  const auto last = std::find_if(all.rbegin(), all.rend(), changed).base();
-  const auto above = std::min<size_t>(kContext, static_cast<size_t>(first - all.begin()));
-  auto below = std::min<size_t>(kContext, static_cast<size_t>(all.end() - last));
-  // For patch, fewer context lines on one side mean the beginning or the end of the file. A trace
-  // has fewer lines after a call only at the end of its file.
-  const bool at_top = lines.line == 1 && first - all.begin() == static_cast<std::ptrdiff_t>(above);
-  if (above < below && !at_top) below = above;
-  const auto begin = first - static_cast<std::ptrdiff_t>(above);
-  const auto end = last + static_cast<std::ptrdiff_t>(below);
-  std::string body;
-  int64_t removed = 0;
-  int64_t added = 0;
-  for (auto line = begin; line != end; ++line) {
-    removed += line->sign != '+' ? 1 : 0;
-    added += line->sign != '-' ? 1 : 0;
-    body += line->sign;
-    body += line->text;
-    if (!line->text.ends_with('\n')) body += "\n\\ No newline at end of file\n";
-  }
-  const int64_t from = lines.line + (begin - all.begin());
-  std::string hunk =
-      fmt::format("@@ -{},{} +{},{} @@\n", from, removed, from + shift, added) + body;
-  shift += added - removed;
-  return hunk;
-}
-
-// The file relative to the job's folder, or else to the root; empty if a diff cannot have the name.
-std::string PathInDiff(const std::string& file, const std::string& folder) {
-  const bool plain = std::none_of(file.begin(), file.end(), [](char c) {
-    return static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\' || c == 0x7f;
-  });
-  if (!plain || !file.starts_with('/')) return "";
-  const std::string below = folder.ends_with('/') ? folder : folder + "/";
-  return file.starts_with(below) ? file.substr(below.size()) : file.substr(1);
-}
-
-std::string UnifiedDiff(const SourceChange& change, const std::string& folder) {
-  const std::string path = PathInDiff(change.file, folder);
-  if (path.empty()) return "";
-  std::string hunks;
-  int64_t shift = 0;
-  for (const ChangedLines& lines : change.lines) hunks += HunkOf(lines, shift);
-  // A tab ends a name that has blanks.
-  const std::string end = path.find(' ') == std::string::npos ? "\n" : "\t\n";
-  return hunks.empty() ? "" : "--- a/" + path + end + "+++ b/" + path + end + hunks;
-}
-
-SourceChange ChangeOf(const std::vector<SiteChange>& sites, const std::string& folder) {
+SourceChange ChangeOf(const std::vector<SiteChange>& sites, const trace::RunInfo& run) {
   SourceChange change;
   change.file = sites.front().loader->info.file;
   change.line = sites.front().loader->info.line;
@@ -342,7 +218,7 @@ SourceChange ChangeOf(const std::vector<SiteChange>& sites, const std::string& f
     const bool again = previous != nullptr && FirstLine(*previous) == FirstLine(*site) &&
                        CallOf(*previous).column == CallOf(*site).column;
     if (CallOf(*site).source.empty() || lines == change.lines.end()) {
-      change.by_hand.push_back(WhyWithoutSource(*site));
+      change.by_hand.push_back(WhyWithoutSource(*site, run));
     } else if (again) {
       change.by_hand.push_back(fmt::format("set {} for {} alone: {} also constructs other loaders",
                                            Named(*site, site->settings), site->loader->name,
@@ -353,7 +229,7 @@ SourceChange ChangeOf(const std::vector<SiteChange>& sites, const std::string& f
     previous = site;
   }
   std::erase_if(change.lines, [](const auto& lines) { return lines.before == lines.after; });
-  change.diff = UnifiedDiff(change, folder);
+  change.diff = UnifiedDiff(change.file, change.lines, run);
   if (change.diff.empty()) change.lines.clear();
   return change;
 }
@@ -365,17 +241,6 @@ const model::Loader* LoaderNamed(const model::Run& run, std::string_view name) {
 }
 
 }  // namespace
-
-Replacement ReplacementOf(const ChangedLines& lines) {
-  const auto before = LinesOf(lines.before);
-  const auto after = LinesOf(lines.after);
-  const CommonEnds ends = CommonEndsOf(before, after);
-  Replacement replacement;
-  replacement.first = lines.line + static_cast<uint32_t>(ends.above);
-  replacement.last = lines.line + static_cast<uint32_t>(before.size() - ends.below) - 1;
-  for (size_t i = ends.above; i + ends.below < after.size(); ++i) replacement.text += after[i];
-  return replacement;
-}
 
 std::vector<SourceChange> SourceChangesOf(const model::Run& run, const Patch& patch) {
   std::vector<SourceChange> changes;
@@ -396,7 +261,7 @@ std::vector<SourceChange> SourceChangesOf(const model::Run& run, const Patch& pa
     if (site == file->end()) site = file->insert(file->end(), SiteChange{loader, {}});
     site->settings.push_back({set->path.substr(dot + 1), set->value});
   }
-  for (const auto& sites : files) changes.push_back(ChangeOf(sites, run.info.folder));
+  for (const auto& sites : files) changes.push_back(ChangeOf(sites, run.info));
   return changes;
 }
 

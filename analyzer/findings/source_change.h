@@ -11,31 +11,19 @@
 #include <string_view>
 #include <vector>
 
+#include "analyzer/findings/changed_lines.h"
 #include "analyzer/model/run.h"
 #include "analyzer/spec/patch.h"
 
 namespace stallscope::findings {
 
-// Some whole lines of a file.
-struct ChangedLines {
-  uint32_t line = 0;   // of the file, at which `before` begins
-  std::string before;  // as they were when the run was recorded
-  std::string after;
-};
-
-// The lines that differ, without context.
-struct Replacement {
-  uint32_t first = 0;  // of the file, as recorded
-  uint32_t last = 0;   // less than `first`: nothing is removed, `text` is inserted before `first`
-  std::string text;    // the new lines
-};
-Replacement ReplacementOf(const ChangedLines& lines);
-
 struct SourceChange {
-  std::string file;                  // as recorded: an absolute path
-  uint32_t line = 0;                 // of the first call
-  std::vector<ChangedLines> lines;   // from top to bottom
-  std::string diff;                  // for `patch -p1`; empty without lines
+  std::string file;                 // as recorded: an absolute path
+  uint32_t line = 0;                // of the first call
+  std::vector<ChangedLines> lines;  // from top to bottom
+  // For `patch -p1` in the root of the checkout, or in the job's folder if there is none; empty
+  // without lines.
+  std::string diff;
   std::vector<std::string> by_hand;  // what to set elsewhere, or what no diff can set
 };
 

@@ -125,6 +125,9 @@ constexpr double kBetweenEpochs = 0.25;
 // they are forked. A slow loader's fetches take as long as its workers' end, and have more to gain
 // elsewhere.
 constexpr double kRestartFetches = 5;
+// A stage that is off the CPU for more than this part of its work mostly waits: parallel calls
+// hardly compete for a core or for Python's lock.
+constexpr double kMostlyWaits = 2.0 / 3;
 // An op that takes at least this much of its stage is what to look at first: with less, no change
 // of it alone makes the stage a third faster.
 constexpr double kSlowOpShare = 0.25;

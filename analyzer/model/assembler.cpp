@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "analyzer/base/saturated.h"
 #include "analyzer/model/row_fields.h"
@@ -417,12 +418,43 @@ void NameLoaders(Run& run) {
   }
 }
 
+// Sorts a track's spans by their ends, since searches rely on that. Without an optimizer a job's
+// step is recognized some steps later, and the trainer's spans are written then.
+void OrderByEnd(trace::SpanColumns& spans) {
+  const size_t size = spans.size();
+  size_t ordered = 1;
+  while (ordered < size && spans.EndNs(ordered) >= spans.EndNs(ordered - 1)) ++ordered;
+  if (ordered >= size) return;
+  std::vector<std::pair<int64_t, size_t>> order;
+  order.reserve(size);
+  for (size_t i = 0; i < size; ++i) order.emplace_back(spans.EndNs(i), i);
+  std::sort(order.begin(), order.end());
+  spans.PadOptional();
+  trace::SpanColumns to;
+  to.Reserve(size);
+  for (const auto& [end_ns, from] : order) {
+    if (spans.duration[from] == trace::SpanColumns::kLongDuration) {
+      to.long_durations.emplace_back(to.size(), spans.DurationNs(from));
+    }
+    to.start_ns.push_back(spans.start_ns[from]);
+    to.duration.push_back(spans.duration[from]);
+    to.span_class.push_back(spans.span_class[from]);
+    to.item.push_back(spans.item[from]);
+    if (!spans.bytes.empty()) to.bytes.push_back(spans.bytes[from]);
+    if (!spans.cpu_ns.empty()) to.cpu_ns.push_back(spans.cpu_ns[from]);
+    if (!spans.waker.empty()) to.waker.push_back(spans.waker[from]);
+  }
+  spans = std::move(to);
+}
+
 Run Finished(Run run) {
   NameTheNameless(run);
   NameLoaders(run);
+  const bool job = !run.info.job.command.empty();
   for (Track& track : run.tracks) {
     track.rank = run.info.rank;
     track.spans.PadOptional();
+    if (job && track.info.kind == trace::TrackKind::kThread) OrderByEnd(track.spans);
   }
   for (Queue& queue : run.queues) queue.rank = run.info.rank;
   for (const trace::StageInfo& stage : run.stages) {

@@ -35,7 +35,7 @@ constexpr std::array<std::string_view, 7> kLoaderKnobs = {
     "batch_size", "num_workers", "prefetch_factor",        "persistent_workers",
     "pin_memory", "in_order",    "multiprocessing_context"};
 
-// A loader whose stages a profile shows: it has no settings that can be changed from outside.
+// A loader whose stages a profile shows: its settings are not knobs of a spec.
 bool IsTfData(const trace::LoaderInfo& loader);
 
 // Whether the loader has any of these knobs. An iterator of another library, or of the job itself,

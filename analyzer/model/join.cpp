@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "analyzer/model/graph.h"
 #include "analyzer/model/interner.h"
-#include "analyzer/model/job_spec.h"
 #include "analyzer/trace/limits.h"
 
 namespace stallscope::model {
@@ -33,34 +32,11 @@ std::optional<int64_t> ShiftByWallClock(const Run& profile, const Run& run) {
          (run.info.start_realtime_ns - run.info.start_ns);
 }
 
-// "Map" for "ParallelMapV2": the name that a graph's node and its iterator share.
-std::string_view BaseOf(std::string_view kind) {
-  const size_t version = kind.find_last_not_of("0123456789");
-  if (version != std::string_view::npos && version + 1 < kind.size() && kind[version] == 'V') {
-    kind = kind.substr(0, version);
-  }
-  if (kind.starts_with("Parallel")) kind.remove_prefix(std::string_view("Parallel").size());
-  return kind == "MapAndBatch" ? "Map" : kind;
-}
-
-// The job's function that a stage calls, from the graph in its loader's settings. Empty if it calls
-// none, or if several nodes of this kind do and cannot be distinguished.
+// The job's function that a stage calls. Empty if it calls none, or if several nodes of the graph
+// could be this stage.
 std::string FunctionOf(const Run& run, const trace::StageInfo& stage) {
-  if (!stage.loader.known()) return "";
-  const auto settings = SettingsOf(run.loaders[stage.loader.value].info);
-  const auto graph = settings.find("graph");
-  if (graph == settings.end()) return "";
-  std::string function;
-  const auto nodes = nlohmann::json::parse(graph->second, nullptr, false);
-  if (!nodes.is_array()) return "";
-  for (const auto& node : nodes) {
-    if (!node.is_object() || !node.contains("op") || !node["op"].is_string()) continue;
-    if (BaseOf(node["op"].get_ref<const std::string&>()) != BaseOf(stage.kind)) continue;
-    const bool calls = node.contains("function") && node["function"].is_string();
-    if (!calls || !function.empty()) return "";
-    function = node["function"].get<std::string>();
-  }
-  return function;
+  const auto node = NodeOf(run, stage);
+  return node ? node->function : "";
 }
 
 class Joiner {
@@ -152,6 +128,21 @@ class Joiner {
           to.inputs.push_back(known);
         }
       }
+    }
+    LimitWorkers();
+  }
+
+  // A profile shows every thread of TensorFlow's pool that ever called a stage's function. The
+  // job's setting limits how many do so at a time.
+  void LimitWorkers() {
+    for (trace::StageInfo& stage : to_.stages) {
+      const auto node = NodeOf(to_, stage);
+      if (!node) continue;
+      uint32_t calls = 0;
+      const char* const end = node->calls.data() + node->calls.size();
+      const auto read = std::from_chars(node->calls.data(), end, calls);
+      if (read.ec != std::errc() || read.ptr != end || calls == 0) continue;
+      stage.workers = std::min(stage.workers, calls);
     }
   }
 

@@ -276,7 +276,7 @@ void AddFindings(const Report& report, Document& document) {
   }
   FindingCards findings;
   for (const FindingRow& finding : report.findings) {
-    findings.cards.push_back(CardOf(finding, report.trace, findings.cards.size() + 1));
+    findings.cards.push_back(CardOf(finding, report, findings.cards.size() + 1));
   }
   AddSection(document, "Findings", {std::move(findings)});
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
@@ -68,6 +69,16 @@ void AddChanges(const std::vector<findings::SourceChange>& changes, FindingCard:
   if (!diff.empty()) advice.diff = Code{"diff", "diff", WithoutLastFeed(diff)};
 }
 
+// True if another finding with the same name has a different diff: the command must name the stage.
+bool NeedsStage(const FindingRow& finding, const Report& report) {
+  const std::string diff = findings::DiffOf(finding.changes);
+  if (finding.stage.empty()) return false;
+  return std::any_of(report.findings.begin(), report.findings.end(), [&](const FindingRow& other) {
+    return other.id == finding.id && other.stage != finding.stage &&
+           findings::DiffOf(other.changes) != diff;
+  });
+}
+
 }  // namespace
 
 std::string PatchText(const Patch& patch) {
@@ -82,7 +93,7 @@ std::string PatchText(const Patch& patch) {
   return text.empty() ? text : text + "]";
 }
 
-FindingCard CardOf(const FindingRow& finding, const std::string& trace, size_t number) {
+FindingCard CardOf(const FindingRow& finding, const Report& report, size_t number) {
   FindingCard card;
   card.number = number;
   card.severity = finding.severity;
@@ -101,7 +112,10 @@ FindingCard CardOf(const FindingRow& finding, const std::string& trace, size_t n
     card.advice = AdviceOf(*finding.recommendation);
     AddChanges(finding.changes, *card.advice);
     if (card.advice->diff.has_value()) {
-      card.advice->apply = ShellCommand({"stallscope", "apply", trace, "--finding", finding.id});
+      std::vector<std::string> apply = {"stallscope", "apply", report.trace, "--finding",
+                                        finding.id};
+      if (NeedsStage(finding, report)) apply.insert(apply.end(), {"--stage", finding.stage});
+      card.advice->apply = ShellCommand(apply);
     }
   }
   return card;

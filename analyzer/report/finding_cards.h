@@ -10,8 +10,8 @@
 
 namespace stallscope::report {
 
-// `trace`: the file that the report is of, for the command that writes the change.
-FindingCard CardOf(const FindingRow& finding, const std::string& trace, size_t number);
+// `report`: the finding's own, for the command that writes the change.
+FindingCard CardOf(const FindingRow& finding, const Report& report, size_t number);
 
 // One change per line, and a valid patch file as a whole; empty without a change.
 std::string PatchText(const Patch& patch);

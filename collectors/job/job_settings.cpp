@@ -1,7 +1,9 @@
 #include "collectors/job/job_settings.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
@@ -21,7 +23,14 @@ constexpr std::string_view kEnv = "env.";
 constexpr std::string_view kThreads = "job.threads";
 constexpr const char* kKnobs =
     "knobs are loader.num_workers, .prefetch_factor, .persistent_workers, .pin_memory, "
-    ".batch_size, .multiprocessing_context, .in_order; job.threads; env.NAME";
+    ".batch_size, .multiprocessing_context, .in_order; for other libraries' loaders "
+    "loader.num_parallel_calls, .prefetch, .threads, .num_shards; job.threads; env.NAME";
+
+// Knobs of loaders other than PyTorch's. No spec has them: `run --set` sets them, a replay does
+// not.
+constexpr std::array<std::string_view, 4> kOfOtherLoaders = {"num_parallel_calls", "prefetch",
+                                                             "threads", "num_shards"};
+constexpr uint32_t kMostOfOthers = 1'000'000;
 
 std::string Quoted(const std::string& text) { return "'" + Printable(text) + "'"; }
 
@@ -84,6 +93,14 @@ Result<OrderedJson> CheckedValue(const std::string& path, const std::string& val
   return json.is_discarded() ? OrderedJson(known) : json;
 }
 
+Result<OrderedJson> CheckedNumber(const std::string& path, const std::string& value) {
+  const auto number = Ordinal(value);
+  if (!number || *number > kMostOfOthers) {
+    return Error{ErrorKind::kUsage, path + " must be an integer between 1 and 1000000", "", ""};
+  }
+  return OrderedJson(*number);
+}
+
 Result<OrderedJson> TakeSetting(const std::string& setting, const std::vector<std::string>& places,
                                 JobSettings& settings) {
   const size_t equals = setting.find('=');
@@ -98,7 +115,10 @@ Result<OrderedJson> TakeSetting(const std::string& setting, const std::vector<st
   if (!loader && path != kThreads && !path.starts_with(kEnv)) {
     return BadSetting("unknown knob " + Quoted(path), setting);
   }
-  auto checked = CheckedValue(path, value, loader ? group : "loader");
+  const bool other = std::find(kOfOtherLoaders.begin(), kOfOtherLoaders.end(),
+                               std::string_view(path).substr(dot + 1)) != kOfOtherLoaders.end();
+  auto checked = loader && other ? CheckedNumber(path, value)
+                                 : CheckedValue(path, value, loader ? group : "loader");
   if (!checked.ok()) return BadSetting(checked.error().what, setting, checked.error().hint);
   if (path.starts_with(kEnv)) {
     settings.environment.emplace_back(path.substr(kEnv.size()), value);

@@ -47,6 +47,30 @@ void AddRecommendation(const session::State& state, const session::OpenRun& open
   }
 }
 
+// The lines around a place in the job's own source; empty if the trace does not have them.
+std::string SourceAround(const model::Run& run, const findings::CodePlace& where) {
+  constexpr uint32_t kAround = 3;
+  for (const model::Loader& loader : run.loaders) {
+    const trace::CallSite& call = loader.info.call;
+    if (call.source.empty() || loader.info.file != where.file) continue;
+    std::string shown;
+    bool found = false;
+    uint32_t number = call.source_line;
+    for (const std::string_view line : findings::LinesOf(call.source)) {
+      const bool here = number == where.line;
+      found = found || here;
+      if (number + kAround >= where.line && number <= where.line + kAround) {
+        shown += here ? "> " : "  ";
+        shown += line;
+        if (!line.ends_with('\n')) shown += '\n';
+      }
+      ++number;
+    }
+    if (found) return shown;
+  }
+  return "";
+}
+
 FindingCard CardOf(const session::State& state, const session::OpenRun& open, size_t index) {
   const report::FindingRow& finding = state.shown.report->findings[index];
   FindingCard card;
@@ -70,6 +94,7 @@ FindingCard CardOf(const session::State& state, const session::OpenRun& open, si
       card.by_hand.insert(card.by_hand.end(), change.by_hand.begin(), change.by_hand.end());
     }
   }
+  if (card.diff.empty()) card.source = SourceAround(*open.run, finding.where);
   return card;
 }
 

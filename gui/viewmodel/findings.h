@@ -39,6 +39,7 @@ struct FindingCard {
   std::vector<std::pair<std::string, std::string>> code;  // framework, code
   std::string diff;                                       // of the user's own source; or empty
   std::vector<std::string> by_hand;                       // what the diff cannot express
+  std::string source;  // the lines around `where` if there is no diff; "> " marks the line itself
 };
 
 struct FindingsModel {

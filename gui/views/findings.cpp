@@ -128,25 +128,29 @@ void DrawCode(const FindingCard& card, float width) {
 }
 
 // The source around the line to change; each line's sign sets its color.
-void DrawDiff(const FindingCard& card, float width) {
+void DrawSource(const FindingCard& card, float width) {
   const Look& look = TheLook();
-  if (card.diff.empty() || !card.selected) return;
+  const bool is_diff = !card.diff.empty();
+  const std::string& source = is_diff ? card.diff : card.source;
+  if (source.empty() || !card.selected) return;
   const InFont mono(look.fonts.mono);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float pad = look.Px(8);
   const float line = ImGui::GetTextLineHeight();
-  const auto count = std::count(card.diff.begin(), card.diff.end(), '\n');
+  const auto count = std::count(source.begin(), source.end(), '\n');
   const float high = static_cast<float>(count) * line + 2 * pad;
   ImDrawList& list = *ImGui::GetWindowDrawList();
   list.AddRectFilled(at, {at.x + width, at.y + high}, look.colors.window, look.Px(4));
   float y = at.y + pad;
-  for (const std::string_view shown : SplitLines(card.diff)) {
+  for (const std::string_view shown : SplitLines(source)) {
     const std::string text(shown);
-    const bool head = text.starts_with("---") || text.starts_with("+++") || text.starts_with("@@");
-    const ImU32 color = head                    ? look.colors.muted
-                        : text.starts_with('+') ? look.colors.good
-                        : text.starts_with('-') ? look.colors.bad
-                                                : look.colors.text;
+    const bool head =
+        is_diff && (text.starts_with("---") || text.starts_with("+++") || text.starts_with("@@"));
+    const ImU32 color = head                                 ? look.colors.muted
+                        : is_diff && text.starts_with('+')   ? look.colors.good
+                        : is_diff && text.starts_with('-')   ? look.colors.bad
+                        : !is_diff && !text.starts_with('>') ? look.colors.muted
+                                                             : look.colors.text;
     Put(list, *ImGui::GetFont(), {at.x + pad, y}, color,
         Cut(*ImGui::GetFont(), text, width - 2 * pad));
     y += line;
@@ -192,7 +196,7 @@ void DrawFinding(const FindingCard& card, const session::State& state, bool busy
   if (card.selected) DrawEvidence(card, intents);
   if (!card.advice.empty()) DrawActions(card, busy, intents);
   for (const std::string& by_hand : card.by_hand) Wrapped(by_hand);
-  DrawDiff(card, width - 2 * pad);
+  DrawSource(card, width - 2 * pad);
   DrawCode(card, width - 2 * pad);
   ImGui::PopItemWidth();
   ImGui::PopTextWrapPos();

@@ -65,7 +65,11 @@ void CheckJob(const Case& c, LoaderId loader, std::vector<Draft>& drafts) {
   // Work on the CPU needs cores; waiting does not.
   const bool waits = waiting > share / 2;
   const int64_t wanted = has_workers ? 2 * now : WorkersToHide(share);
-  const int64_t workers = waits ? std::min(wanted, kMostWorkers) : std::min(wanted, cores);
+  int64_t workers = waits ? std::min(wanted, kMostWorkers) : std::min(wanted, cores);
+  // A worker without a shard is idle.
+  if (const int64_t shards = ShardsOf(c.run.loaders[loader.value]); shards > 0) {
+    workers = std::min(workers, shards);
+  }
   if (workers <= now) return;
   std::vector<std::string> names;
   for (const StageId stage : stages) names.push_back(NameOf(c, stage));
@@ -180,6 +184,8 @@ extern const Rule kRule = {
     .check = Check,
     .advice = {
         .pytorch = R"py(loader = DataLoader(dataset, batch_size, num_workers={value}))py",
+        .grain =
+            R"py(ds = ds.mp_prefetch(grain.MultiprocessingOptions(num_workers={value}))  # last)py",
     }};
 
 }  // namespace stallscope::findings::loader_workers

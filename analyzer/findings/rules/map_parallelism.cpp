@@ -1,11 +1,14 @@
 // Row 4: a map or a batch with too few workers.
 #include "analyzer/findings/named_ops.h"
 #include "analyzer/findings/rules/rule.h"
+#include "analyzer/model/graph.h"
 
 namespace stallscope::findings::map_parallelism {
 namespace {
 
 bool Automatic(const Case& c, StageId stage) {
+  const auto node = model::NodeOf(c.run, c.run.stages[stage.value]);
+  if (node && node->calls == R"("autotune")") return true;
   const auto* map = As<MapSpec>(c, stage);
   const auto* batch = As<BatchSpec>(c, stage);
   return IsTuned(c, stage) || (map != nullptr && map->parallelism.automatic) ||

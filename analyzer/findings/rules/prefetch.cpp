@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analyzer/findings/rules/rule.h"
+#include "analyzer/model/graph.h"
 #include "analyzer/model/job_spec.h"
 
 namespace stallscope::findings::prefetch {
@@ -15,6 +16,9 @@ constexpr Advice kFirst = {
         R"py(loader = DataLoader(dataset, batch_size, num_workers={value})  # workers prepare batches ahead)py",
     .grain = R"py(ds = ds.mp_prefetch(grain.MultiprocessingOptions(num_workers={value})))py",
 };
+
+// Code for the end of a job's own graph.
+constexpr Advice kInGraph = {.tf_data = R"py(ds = ds.prefetch({value})  # the last step)py"};
 
 // Code for the number of batches that each replica's device holds.
 constexpr Advice kOnDevice = {
@@ -161,6 +165,31 @@ void TooShallowInJob(const Case& c, std::vector<Draft>& drafts) {
   }
 }
 
+// A job's tf.data graph ends without a prefetch, or with a short one.
+void TooShallowInGraph(const Case& c, std::vector<Draft>& drafts) {
+  for (const auto& stage : c.run.stages) {
+    const double share = Blamed(c, stage.id, {Cause::kBuffer});
+    if (share < kModerateShare || stage.loader.value >= c.run.loaders.size()) continue;
+    const auto graph = model::GraphOf(c.run.loaders[stage.loader.value].info);
+    if (graph.empty() || graph.back().buffer == R"("autotune")") continue;
+    const bool prefetches = model::BaseOf(graph.back().op) == "Prefetch";
+    Draft draft =
+        About(c, stage.id, share,
+              fmt::format("{} of step time is lost to bursts that {} cannot cover; on average the "
+                          "input is fast enough",
+                          Percent(share),
+                          prefetches ? "prefetch(" + graph.back().buffer + ")"
+                                     : "a graph that does not end with prefetch()"));
+    draft.args.value = "tf.data.AUTOTUNE";
+    draft.advice = &kInGraph;
+    RecommendUnpriced(draft, "prepare batches ahead: prefetch(tf.data.AUTOTUNE) as the last step",
+                      Patch(), WasNotPredicted("what a deeper queue gains"));
+    SetMemory(c, kFirstPrefetch, draft);
+    drafts.push_back(std::move(draft));
+    return;
+  }
+}
+
 // The capacity is there, and bursts empty the buffer.
 void TooShallow(const Case& c, std::vector<Draft>& drafts) {
   const double share = BlamedOn(c, Cause::kBuffer);
@@ -225,6 +254,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   TooShallow(c, drafts);
   TooShallowOnDevice(c, drafts);
   TooShallowInJob(c, drafts);
+  TooShallowInGraph(c, drafts);
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // Row 3: every rank reads the same data, a rank discards elements that it has already prepared, or
 // the data has fewer shards than workers that could read them.
 #include <algorithm>
-#include <charconv>
 
 #include "analyzer/findings/rules/rule.h"
 #include "analyzer/model/job_spec.h"
@@ -69,15 +68,11 @@ void TooLate(const Case& c, std::vector<Draft>& drafts) {
   drafts.push_back(std::move(draft));
 }
 
-// The number of shards that the workers of a job's data set divide; 0 if none, or unknown.
-int64_t ShardsOf(const model::Loader& loader) {
-  const auto settings = model::SettingsOf(loader.info);
-  const auto found = settings.find("shards");
-  int64_t shards = 0;
-  if (found == settings.end()) return 0;
-  std::from_chars(found->second.data(), found->second.data() + found->second.size(), shards);
-  return std::max<int64_t>(shards, 0);
-}
+// Code that makes more shards.
+constexpr Advice kFewShards = {
+    .pytorch = R"py(data = dataset.to_iterable_dataset(num_shards={value})  # Hugging Face datasets
+writer = wds.ShardWriter("data-%06d.tar", maxcount=samples // {value})  # WebDataset)py",
+};
 
 void FewerThanWorkers(const Case& c, std::vector<Draft>& drafts) {
   for (const auto& stage : c.run.stages) {
@@ -93,7 +88,8 @@ void FewerThanWorkers(const Case& c, std::vector<Draft>& drafts) {
                     Counted(static_cast<uint64_t>(shards), "shard")));
     Show(draft, Evidence::Kind::kSpans,
          fmt::format("{}: a worker reads whole shards; one without a shard stops", stage.name));
-    draft.args.value = std::to_string(shards);
+    draft.args.value = std::to_string(workers);
+    draft.advice = &kFewShards;
     RecommendUnpriced(draft,
                       fmt::format("write the data as at least {} shards, or drop the idle workers: "
                                   "num_workers={}",

@@ -139,8 +139,8 @@ void PrintMachine(const attribution::Attribution& a, Printer& p) {
 }  // namespace
 
 std::string Printed(const attribution::Attribution& attribution) {
-  const auto& [window, timelines, steps, breakdown, blame, stragglers, stages, devices, kernels,
-               idle, cpu, memory, processes, arithmetic, throughput, step_ns, cross_check,
+  const auto& [window, timelines, steps, breakdown, blame, beside, stragglers, stages, devices,
+               kernels, idle, cpu, memory, processes, arithmetic, throughput, step_ns, cross_check,
                sensitivities, limits] = attribution;
   static_cast<void>(std::tie(window, timelines, steps, breakdown, blame, stragglers, stages,
                              devices, kernels, idle, cpu, memory, processes, arithmetic));
@@ -149,6 +149,9 @@ std::string Printed(const attribution::Attribution& attribution) {
   PrintStages(attribution, p);
   PrintDevices(attribution, p);
   PrintMachine(attribution, p);
+  for (const auto& [name, count, ns, fraction] : beside) {
+    p.Line("beside", name, count, ns, fraction);
+  }
   p.Line("throughput", throughput);
   p.Line("step_ns", step_ns);
   const auto& [by_capacity, agrees, text] = cross_check;

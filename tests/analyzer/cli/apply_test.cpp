@@ -40,7 +40,7 @@ class Job {
     shape.folder = dir_.path();
     shape.call.line = shape.call.end_line = 41;
     shape.call.column = 9;
-    shape.call.end_column = static_cast<uint32_t>(call.size() - 1);
+    shape.call.end_column = static_cast<uint32_t>(call.rfind(')') + 1);
     shape.call.names = {"DataLoader"};
     shape.call.parameters = {"dataset", "batch_size", "shuffle"};
     shape.call.keywords = {"num_workers"};
@@ -129,6 +129,28 @@ TEST_SUITE("fast") {
     CHECK_FALSE(std::filesystem::exists(job.script()));
     REQUIRE(mkfifo(job.script().c_str(), 0600) == 0);
     CHECK(job.Apply({"--yes"}).exit_code == 3);
+  }
+
+  TEST_CASE("apply: a read-only file is not changed, even by root") {
+    Job job;
+    REQUIRE(chmod(job.script().c_str(), 0444) == 0);
+    const ProgramResult done = job.Apply({"--yes"});
+    CHECK(done.exit_code == 5);
+    CHECK(OneLine(done.err));
+    CHECK(Has(done.err, "train.py: read-only"));
+    CHECK(job.content() == Script(kCall));
+  }
+
+  TEST_CASE("apply: patch applies the diff that it prints to a file, even with DOS line ends") {
+    const std::string call = "loader = DataLoader(Images(), batch_size=16)\r\n";
+    Job job(call);
+    const ProgramResult shown = job.Apply({});
+    CHECK(Has(shown.out, "\n-" + call));
+    REQUIRE(WriteFileAtomically(job.dir() / "change.diff", shown.out).ok());
+    const ProgramResult done = test::RunProgram(
+        {"patch", "-p1", "--fuzz=0", "-d", job.dir().path(), "-i", job.dir() / "change.diff"});
+    CHECK_MESSAGE(done.exit_code == 0, (done.out + done.err));
+    CHECK(Has(job.content(), "batch_size=16, num_workers="));
   }
 
   TEST_CASE("apply: if a finding changes no line of code, the error says what to do") {

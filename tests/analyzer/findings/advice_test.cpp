@@ -63,6 +63,24 @@ TEST_SUITE("fast") {
     CHECK(words("nsys", {"sgemm_128x64"}) == "tf torch dali grain ");  // nobody knows
   }
 
+  TEST_CASE("a job's advice is for the libraries of its loaders") {
+    const auto words = [](const std::vector<std::string>& kinds) {
+      stallscope::model::Run run;
+      run.info.job.command = {"python", "train.py"};
+      for (const std::string& kind : kinds) run.loaders.emplace_back().info.kind = kind;
+      const auto found = FrameworksOf(run);
+      return std::string(found.tf_data ? "tf " : "") + (found.pytorch ? "torch " : "") +
+             (found.dali ? "dali " : "") + (found.grain ? "grain " : "");
+    };
+    CHECK(words({}) == "torch ");
+    CHECK(words({"torch.utils.data.DataLoader"}) == "torch ");
+    CHECK(words({"generator"}) == "torch ");
+    CHECK(words({"tf.data.Dataset"}) == "tf ");
+    CHECK(words({"grain._src.python.data_loader.DataLoaderIterator"}) == "grain ");
+    CHECK(words({"nvidia.dali.plugin.jax.iterator.DALIGenericIterator", "tf.data.Dataset"}) ==
+          "tf dali ");
+  }
+
   TEST_CASE("advice contains the stage's name and the value") {
     const Advice advice = {.tf_data = "ds.map({stage}, num_parallel_calls={value})  # {value}"};
     CHECK(CodeOf(advice, {"decode", "4"}).tf_data == "ds.map(decode, num_parallel_calls=4)  # 4");

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tests/analyzer/findings/scenarios.h"
+#include "tests/support/program.h"
 
 namespace stallscope::test {
 
@@ -121,6 +122,43 @@ TEST_SUITE("fast") {
     CHECK(found->recommendation->patch == Patch());
     b.Stall("decode", Cause::kBuffer, 0.5);
     CHECK_FALSE(b.FindingOf("prefetch"));
+  }
+
+  TEST_CASE("job: fewer shards than workers get advice on how to write more") {
+    CaseBuilder b;
+    MakeJob(b, Cause::kCpu);
+    b.run.loaders[0].info.settings_json = R"({"num_workers":3,"shards":2})";
+    const auto found = b.FindingOf("sharding");
+    REQUIRE(found);
+    CHECK(Has(found->recommendation->code.pytorch, "to_iterable_dataset(num_shards=3)"));
+    CHECK_FALSE(b.FindingOf("loader-workers"));  // another worker would have no shard
+  }
+
+  TEST_CASE("job: bursts in a tf.data graph that does not end with a prefetch") {
+    CaseBuilder b;
+    MakeJob(b, Cause::kBuffer);
+    trace::LoaderInfo& info = b.run.loaders[0].info;
+    info.kind = "tf.data.Dataset";
+    info.file = "/u/train.py";
+    info.line = 2;
+    info.call.source = "d = tf.data.Dataset.range(9).map(decode)\nd = d.batch(4)\n";
+    info.call.source_line = 1;
+    const auto graph = [&](const std::string& last) {
+      info.settings_json = R"({"graph":[{"op":"Map","line":1},)" + last + "]}";
+      return b.FindingOf("prefetch");
+    };
+    const auto missing = graph(R"({"op":"Batch","line":2})");
+    REQUIRE(missing);
+    CHECK(Has(missing->text, "a graph that does not end with prefetch()"));
+    CHECK(missing->where.file == "/u/train.py");
+    CHECK(missing->where.line == 2);
+    REQUIRE(missing->changes.size() == 1);
+    CHECK(Has(missing->changes[0].diff, "+d = d.batch(4).prefetch(tf.data.AUTOTUNE)\n"));
+    CHECK(Has(missing->recommendation->code.tf_data, "ds.prefetch(tf.data.AUTOTUNE)"));
+    const auto small = graph(R"({"op":"Prefetch","line":2,"buffer_size":1})");
+    REQUIRE(small);
+    CHECK(Has(small->text, "prefetch(1)"));
+    CHECK_FALSE(graph(R"({"op":"Prefetch","line":2,"buffer_size":"autotune"})"));
   }
 
   TEST_CASE("job: the workers that fetch collate as well") {

@@ -141,6 +141,17 @@ std::vector<Shape> Shapes() {
       {"DOS lines", "x = 1\r\nl = «DataLoader(\r\n    ds,\r\n    shuffle=True\r\n)»\r\ny = 2\r\n",
        "x = 1\r\nl = DataLoader(\r\n    ds,\r\n    shuffle=True,\r\n    num_workers=4\r\n)\r\ny = "
        "2\r\n"},
+      {"a backslash before the bracket", "l = «DataLoader \\\n    (ds, batch_size=8)»\n",
+       "l = DataLoader \\\n    (ds, batch_size=8, num_workers=4)\n"},
+      {"a backslash between arguments", "l = «DataLoader(ds, \\\n               shuffle=True)»\n",
+       "l = DataLoader(ds, \\\n               shuffle=True,\n               num_workers=4)\n"},
+      {"a walrus around it and in it",
+       "if (l := «DataLoader(d := f(), shuffle=True)»):\n    pass\n",
+       "if (l := DataLoader(d := f(), shuffle=True, num_workers=4)):\n    pass\n"},
+      {"in a decorator", "@over(«DataLoader(ds)»)\ndef f(): pass\n",
+       "@over(DataLoader(ds, num_workers=4))\ndef f(): pass\n"},
+      {"a keyword beside **", "l = «DataLoader(ds, num_workers=0, **options)»\n",
+       "l = DataLoader(ds, num_workers=4, **options)\n"},
       {"no end known", "a = 1\nl = «DataLoader(ds,\n    8)\nb = 2\n",
        "a = 1\nl = DataLoader(ds,\n    8,\n    num_workers=4)\nb = 2\n"},
       {"an equality is no keyword", "l = «DataLoader(num_workers == 2, a <= 1)»\n",
@@ -225,6 +236,8 @@ TEST_SUITE("fast") {
     CheckRefused("l = «DataLoader(x for x in y)»\n", "passes a generator");
     CheckRefused("l = «DataLoader(ds)»\n", "goes to a constructor that takes no in_order",
                  {{SetTo("loader.in_order", false)}});
+    CheckRefused("l = «DataLoader(ds, batch_sampler=s)»\n", "passes a batch_sampler",
+                 Set("loader.batch_size", 32));
   }
 
   TEST_CASE("source change: a call to anything but the class is not changed") {
@@ -250,6 +263,15 @@ TEST_SUITE("fast") {
     CHECK(changes[0].by_hand ==
           std::vector<std::string>{
               "set num_workers=4 where loader is constructed, in code that train.py:1 calls"});
+    model::Run trainer = RunOf({loader});
+    trainer.info.job.frameworks = {{"torch", "2.9.0"}, {"transformers", "5.0.0"}};
+    Patch patch = kFourWorkers;
+    patch.changes.emplace_back(SetTo("loader.batch_size", 8));
+    changes = findings::SourceChangesOf(trainer, patch);
+    CHECK(changes[0].by_hand ==
+          std::vector<std::string>{
+              "set dataloader_num_workers=4, per_device_train_batch_size=8 in TrainingArguments: "
+              "the Trainer constructs loader"});
     CHECK(findings::SourceChangesOf(RunOf({loader}), Set("decode.parallelism", 4)).empty());
     model::Run pipeline = RunOf({loader});
     pipeline.info.job = {};
@@ -317,6 +339,16 @@ TEST_SUITE("fast") {
     CHECK(path("/home/u/job/my file.py") == "--- a/my file.py\t");
     CHECK(path("/home/u/job/a\nb.py").empty());
     CHECK(path("b.py").empty());
+  }
+
+  TEST_CASE("source change: in a checkout, the diff's path starts at its root") {
+    model::Loader loader = LoaderOf("l = «DataLoader(ds)»\n");
+    model::Run run = RunOf({loader});
+    run.info.job.checkout = "/home/u";
+    CHECK(findings::SourceChangesOf(run, kFourWorkers)[0].diff.starts_with(
+        "--- a/job/train.py\n+++ b/job/train.py\n"));
+    run.info.job.checkout = "/home/user";
+    CHECK(findings::SourceChangesOf(run, kFourWorkers)[0].diff.starts_with("--- a/train.py\n"));
   }
 
   TEST_CASE("source change: part of a file keeps its line numbers") {

@@ -2,6 +2,9 @@
 #include <doctest/doctest.h>
 
 #include "analyzer/model/assembler.h"
+#include "analyzer/model/loader.h"
+#include "tests/support/paths.h"
+#include "tests/support/trace_builder.h"
 
 using namespace stallscope;
 
@@ -34,6 +37,33 @@ TEST_SUITE("fast") {
     CHECK(run.stages[0].name == "loader2.fetch");
     CHECK(run.stages[1].name == "fetch");
     CHECK(run.stages[2].name == "trainer");
+  }
+
+  TEST_CASE("spans that were written late are sorted by their ends") {
+    constexpr int64_t kLong = 5'000'000'000;  // too long for the column
+    test::ScratchDir dir;
+    test::TraceBuilder trace;
+    trace.run.job.command = {"python", "train.py"};
+    const ProcessId process = trace.Process("train.py", 700);
+    const StageId fetch = trace.Stage("fetch", "map");
+    const StageId trainer = trace.Stage("trainer", "trainer", 1, {fetch});
+    const TrackId main = trace.Thread("main", trainer, process);
+    trace.Work(main, fetch, 0, 10, ItemId{0});
+    trace.Work(main, fetch, 20, kLong, ItemId{1});
+    trace.Work(main, trainer, 10, 20, ItemId{0});
+    trace.Work(main, trainer, kLong, kLong + 5, ItemId{1});
+    trace.Seal(kLong + 10);
+    trace.Write(dir / "run.sst");
+    const model::Run run = model::LoadTrace(dir / "run.sst").value();
+    const trace::SpanColumns& spans = run.tracks[main.value].spans;
+    REQUIRE(spans.size() == 4);
+    std::vector<int64_t> ends;
+    for (size_t i = 0; i < spans.size(); ++i) ends.push_back(spans.EndNs(i));
+    CHECK(ends == std::vector<int64_t>{10, 20, kLong, kLong + 5});
+    CHECK(spans.DurationNs(2) == kLong - 20);
+    CHECK(spans.item[1] == 0);
+    CHECK(spans.item[2] == 1);
+    CHECK(run.ClassOf(run.tracks[main.value], 1).stage == trainer);
   }
 
   TEST_CASE("later definitions of a process and a loader add to the earlier ones") {

@@ -2,8 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 
+#include "analyzer/model/graph.h"
 #include "analyzer/model/loader.h"
 #include "analyzer/model/profiled.h"
 #include "analyzer/model/saver.h"
@@ -237,6 +239,40 @@ TEST_SUITE("fast") {
     CHECK(ops(R"([{"op": "ParallelMap"}])").empty());
     CHECK(ops("5").empty());
     CHECK(ops(R"([5, {"op": 5, "function": 5}, {"op": "Map", "function": 5}])").empty());
+  }
+
+  TEST_CASE("join: the job's setting limits a stage's workers") {
+    const auto workers = [](const std::string& calls) {
+      model::Run run = JobRun(true, R"([{"op": "ParallelMap", "num_parallel_calls": )" + calls +
+                                        R"(}, {"op": "Prefetch"}])");
+      REQUIRE(model::JoinProfile(ProfileRun(), kWindow, run).ok());
+      const auto map = std::find_if(run.stages.begin(), run.stages.end(), [](const auto& stage) {
+        return stage.kind == "ParallelMapV2";
+      });
+      REQUIRE(map != run.stages.end());
+      return map->workers;
+    };
+    CHECK(workers("1") == 1);
+    CHECK(workers("8") == 2);
+    CHECK(workers(R"("autotune")") == 2);
+    CHECK(workers("0") == 2);
+    CHECK(workers("1.5") == 2);
+  }
+
+  TEST_CASE("join: two maps are matched with their functions by their order") {
+    model::Run run = JobRun(true);
+    run.loaders[0].info.settings_json =
+        R"({"graph": [{"op": "Map", "function": "a"}, {"op": "Map", "function": "b"}]})";
+    trace::StageInfo& first = run.stages[0];
+    first.kind = "Map";
+    trace::StageInfo second = first;
+    second.id = StageId{static_cast<uint32_t>(run.stages.size())};
+    second.inputs = {first.id};
+    run.stages.push_back(second);
+    CHECK(model::NodeOf(run, run.stages[0])->function == "a");
+    CHECK(model::NodeOf(run, run.stages.back())->function == "b");
+    run.stages.pop_back();
+    CHECK_FALSE(model::NodeOf(run, run.stages[0]).has_value());
   }
 
   TEST_CASE("join: a later window adds to the same stages and tracks") {

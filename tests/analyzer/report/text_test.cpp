@@ -172,6 +172,21 @@ TEST_SUITE("fast") {
     CHECK(text.find("  " + report.trace + "\n") != std::string::npos);
   }
 
+  TEST_CASE(
+      "text: the apply command names the stage if findings of one name have different diffs") {
+    report::Report report = test::JobReport(2);
+    const auto written = [&] { return WriteText(DocumentOf(report)); };
+    REQUIRE(report.findings.back().id == "loader-workers");
+    report.findings = {report.findings.back()};
+    CHECK(written().find("--finding loader-workers\n") != std::string::npos);
+    report.findings.push_back(report.findings[0]);
+    report.findings[1].stage = "collate";
+    CHECK(written().find("--stage") == std::string::npos);  // the same diff
+    report.findings[1].changes[0].diff += " \n";
+    CHECK(written().find("--finding loader-workers --stage fetch\n") != std::string::npos);
+    CHECK(written().find("--finding loader-workers --stage collate\n") != std::string::npos);
+  }
+
   TEST_CASE("text: several changes are one patch file") {
     report::Report report = test::InputBoundReport();
     Patch& patch = report.findings[0].recommendation->patch;

@@ -19,8 +19,9 @@ TEST_SUITE("fast") {
   TEST_CASE("knobs of a job are checked before it starts") {
     for (const char* good :
          {"loader.num_workers=0", "loader2.prefetch_factor=1", "loader.persistent_workers=true",
-          "loader10.multiprocessing_context=spawn", "job.threads=1", "env.A_1=", "env.B=c=d",
-          "env.C=\"open", "env.D=0"}) {
+          "loader10.multiprocessing_context=spawn", "loader.num_parallel_calls=8",
+          "loader.prefetch=1", "loader.threads=4", "loader.num_shards=16", "job.threads=1",
+          "env.A_1=", "env.B=c=d", "env.C=\"open", "env.D=0"}) {
       CAPTURE(good);
       CHECK(ErrorOf(good) == "");
     }
@@ -48,6 +49,10 @@ TEST_SUITE("fast") {
                             "loader.batch_size=0",
                             "loader.multiprocessing_context=inherited",
                             "loader.iterable=true",
+                            "loader.num_parallel_calls=0",
+                            "loader.prefetch=-1",
+                            "loader.threads=all",
+                            "loader.num_shards=1000001",
                             "loader.num_workers=1000001"}) {
       CAPTURE(bad);
       CHECK(ErrorOf(bad).find("--set") != std::string::npos);

@@ -213,6 +213,28 @@ TEST_SUITE("fast") {
     CHECK(card->diff.find("-l = DataLoader(ds)\n+l = DataLoader(ds, num_workers=") !=
           std::string::npos);
     CHECK(card->by_hand.empty());
+    CHECK(card->source.empty());
+  }
+
+  TEST_CASE("a finding without a diff shows the source around its line") {
+    const test::ScratchDir dir;
+    test::JobShape shape;
+    shape.workers = 0;
+    shape.call = {41, 4, 41, 29, {"DataLoader"}, {"dataset"}, {"num_workers"}, false, 37, ""};
+    shape.call.source = "a\nb\nc\nd\nl = DataLoader(ds, **options)\ne";
+    test::TraceBuilder trace;
+    test::BuildJob(trace, shape);
+    trace.Write(dir / "train.sst");
+    session::Session session(test::QuietOptions());
+    test::OpenAndSettle(session, dir / "train.sst");
+    const FindingsModel model = BuildFindings(*session.state());
+    const auto card = std::find_if(
+        model.cards.begin(), model.cards.end(),
+        [](const FindingCard& each) { return each.title == "loader-workers in fetch"; });
+    REQUIRE(card != model.cards.end());
+    CHECK(card->diff.empty());
+    CHECK(card->by_hand.size() == 1);
+    CHECK(card->source == "  b\n  c\n  d\n> l = DataLoader(ds, **options)\n  e\n");
   }
 
   TEST_CASE("a job's stages show their ops, and its facts the loaders and processes") {

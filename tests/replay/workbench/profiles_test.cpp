@@ -27,8 +27,8 @@ constexpr int64_t kFrom = 100 * kMs;
 constexpr int64_t kTo = 200 * kMs;
 
 // 30 steps of 10 ms from 0 on, as recorded in Keras's fit, without a wait of their own. The pool's
-// thread is on a core for `on_cpu` of the time, if that was recorded.
-void WriteJob(const std::string& path, double on_cpu = -1) {
+// threads are on a core for `pool` of the time, the trainer's for `on_cpu`, if that was recorded.
+void WriteJob(const std::string& path, double on_cpu, double pool) {
   TraceBuilder trace;
   trace.run.job.command = {"python", "train.py"};
   trace.run.start_ns = 1;
@@ -68,7 +68,7 @@ void WriteJob(const std::string& path, double on_cpu = -1) {
     for (int64_t at = 0; at <= 300 * kMs; at += 20 * kMs) {
       trace.rows().Add(trace::Sample{at + 1, 0, wait});
       trace.rows().Add(trace::Sample{at + 1, on_cpu * static_cast<double>(at), of_main});
-      trace.rows().Add(trace::Sample{at + 1, on_cpu * static_cast<double>(at), counter});
+      trace.rows().Add(trace::Sample{at + 1, pool * static_cast<double>(at), counter});
     }
   }
   trace.Seal(301 * kMs);
@@ -95,7 +95,8 @@ std::string Profile(bool marks = true) {
 struct Joined {
   ScratchDir dir;
   std::string trace = dir / "run.sst";
-  explicit Joined(double on_cpu = -1) { WriteJob(trace, on_cpu); }
+  explicit Joined(double on_cpu = -1) : Joined(on_cpu, on_cpu) {}
+  Joined(double on_cpu, double pool) { WriteJob(trace, on_cpu, pool); }
   model::Run With(const std::string& bytes) {
     const std::string path = dir / "700.1.0.profile";
     std::ofstream(path, std::ios::binary) << bytes;
@@ -166,6 +167,60 @@ TEST_SUITE("fast") {
     CHECK(analyzed(0.1).find("Map (blocked)") != std::string::npos);
     // Half of the time for each, and half of it on a core: in either, or in both.
     CHECK(analyzed(0.5, 5).find("Map (unknown)") != std::string::npos);
+  }
+
+  TEST_CASE("profiles: other threads compute for a pipeline in the trainer's thread") {
+    // They work during the wait for a batch, or after it.
+    const auto analyzed = [](double pool, int64_t works_at_ms) {
+      Joined joined(0.02, pool);
+      MadePlane host("/host:CPU");
+      const auto ps = [](int64_t ns) { return static_cast<uint64_t>(ns) * 1000; };
+      std::string python = host.Event("stallscope@" + std::to_string(kFrom), ps(kFrom), 1000);
+      std::string other;
+      for (int64_t at = kFrom; at < kTo; at += 10 * kMs) {
+        python += host.Event("IteratorGetNextOp::DoCompute", ps(at + kMs / 2), ps(5 * kMs));
+        python += host.Event("Iterator::Root::Map", ps(at + kMs / 2 + 1000), ps(5 * kMs - 2000));
+        other += host.Event("ExecutorState::Process", ps(at + works_at_ms * kMs), ps(4 * kMs));
+      }
+      host.Line(7'777'777, "python", kEpoch, python);
+      host.Line(7'777'778, "tf_Compute", kEpoch, other);
+      joined.With(host.Bytes());
+      const auto opened = workbench::Open({joined.trace});
+      return workbench::Analyze(opened.value(), {.price = false}).verdict.text;
+    };
+    CHECK(analyzed(0.48, 1).find("Map (cpu)") != std::string::npos);
+    CHECK(analyzed(0.48, 6).find("Map (blocked)") != std::string::npos);
+    CHECK(analyzed(0.02, 1).find("Map (blocked)") != std::string::npos);
+  }
+
+  TEST_CASE("profiles: a Python function that only waits gets parallel calls") {
+    const auto ids = [](double pool) {
+      Joined joined(0.02, pool);
+      MadePlane host("/host:CPU");
+      const auto ps = [](int64_t ns) { return static_cast<uint64_t>(ns) * 1000; };
+      std::string python = host.Event("stallscope@" + std::to_string(kFrom), ps(kFrom), 1000);
+      std::string other;
+      for (int64_t at = kFrom; at < kTo; at += 10 * kMs) {
+        python += host.Event("IteratorGetNextOp::DoCompute", ps(at + kMs / 2), ps(8 * kMs));
+        python += host.Event("Iterator::Root::Map", ps(at + kMs / 2 + 1000), ps(8 * kMs - 2000));
+        other += host.Event("PyFunc:PyFunc", ps(at + kMs), ps(7 * kMs));
+      }
+      host.Line(7'777'777, "python", kEpoch, python);
+      host.Line(7'777'778, "tf_Compute", kEpoch, other);
+      joined.With(host.Bytes());
+      const auto opened = workbench::Open({joined.trace});
+      std::string all;
+      for (const auto& row : workbench::Analyze(opened.value(), {.price = false}).findings) {
+        all += row.id + " ";
+      }
+      return all;
+    };
+    const std::string waits = ids(0.02);
+    CHECK(waits.find("map-parallelism") != std::string::npos);
+    CHECK(waits.find("serial-source") == std::string::npos);
+    const std::string computes = ids(0.78);
+    CHECK(computes.find("map-parallelism") == std::string::npos);
+    CHECK(computes.find("serial-source") != std::string::npos);
   }
 
   TEST_CASE("profiles: a truncated file is joined as far as possible, or left out") {

@@ -17,6 +17,7 @@ when a framework is. Standard library only, Python 3.8 and later.
     worker    fetching a batch, there or in a worker, and what else a worker does
     libraries data sets of other libraries that are iterated over without a DataLoader
     stores    shards that MosaicML streaming and litdata download
+    rewrites  settings of a re-run, for loaders other than PyTorch's
     trainers  evaluation and checkpoints of training frameworks
     digest    what the trainer got, as one number, in a run that asks for it
     ops       names for what a data set does inside of a fetch
@@ -59,6 +60,9 @@ def start(folder):
     for name in ("keras.src.backend.tensorflow.trainer", "tf_keras.src.engine.training"):
         imports.call(name, _keras)
     imports.call("jax", _jax)
+    for name in ("tensorflow.python.data.ops.map_op", "tensorflow.python.data.ops.interleave_op",
+                 "grain._src.python.options", "nvidia.dali.pipeline"):
+        imports.call(name, _rewrites)
 
 
 def _data(module):
@@ -108,6 +112,15 @@ def _webdataset(module):
     from . import libraries
 
     libraries.webdataset(module)
+
+
+def _rewrites(module):
+    from . import session
+
+    if session.settings().get("set"):
+        from . import rewrites
+
+        rewrites.attach(module)
 
 
 def _stateful(module):

@@ -31,8 +31,8 @@ def of(frame, cls):
         call.update(_parameters(cls))
         place = _place(code, frame.f_lasti)
         call.update(place)
-        call.update(_source(session.absolute(code.co_filename), place.get("line", frame.f_lineno),
-                            place.get("end_line")))
+        call.update(source(session.absolute(code.co_filename), place.get("line", frame.f_lineno),
+                           place.get("end_line")))
         if len(_known) >= _MOST_KNOWN:
             _known.clear()
         _known[key] = call
@@ -54,28 +54,58 @@ def _place(code, instruction):
 def _names(frame, cls):
     """The names of the class in this frame's code."""
     names = {cls.__name__}
-    for name in frame.f_code.co_names:
+    code = frame.f_code
+    for name in code.co_names:
         if frame.f_globals.get(name) is cls:
+            names.add(name)
+    for name, value in frame.f_locals.items() if code.co_nlocals or code.co_freevars else ():
+        if value is cls:  # imported by the function itself
             names.add(name)
     return sorted(names)[:_MOST_NAMES]
 
 
 def _parameters(cls):
-    """The constructor's parameters: by position, and by keyword only."""
-    function = cls.__init__
+    """The constructor's parameters: by position, and by keyword only. One that passes its keywords on
+    takes those of its base class too, except names in its own code, which it may pass itself."""
+    positional, keywords, named = None, [], set()
+    for base in cls.__mro__:
+        if "__init__" not in vars(base):
+            continue
+        code = _code(base.__init__)
+        if code is None:
+            break
+        by_position = code.co_argcount
+        by_keyword = by_position + code.co_kwonlyargcount
+        taken = list(code.co_varnames[1:by_position])
+        if positional is None:
+            positional, taken = taken, []
+        keywords += [name for name in taken + list(code.co_varnames[by_position:by_keyword])
+                     if name not in named]
+        if not code.co_flags & 0x08:
+            return _signature(positional, keywords, False)
+        named.update(positional, *map(_texts, code.co_consts))
+    return {} if positional is None else _signature(positional, keywords, True)
+
+
+def _signature(positional, keywords, any_keyword):
+    return {"parameters": positional[:_MOST_NAMES], "keywords": keywords[:_MOST_NAMES],
+            "any_keyword": any_keyword}
+
+
+def _code(function):
     while hasattr(function, "__wrapped__"):
         function = function.__wrapped__
-    code = getattr(function, "__code__", None)
-    if code is None:
-        return {}
-    by_position = code.co_argcount
-    by_keyword = by_position + code.co_kwonlyargcount
-    return {"parameters": list(code.co_varnames[1:by_position])[:_MOST_NAMES],
-            "keywords": list(code.co_varnames[by_position:by_keyword])[:_MOST_NAMES],
-            "any_keyword": bool(code.co_flags & 0x08)}
+    return getattr(function, "__code__", None)
 
 
-def _source(file, line, end_line):
+def _texts(constant):
+    """Its strings: a call keeps the names of its keywords in a tuple."""
+    if isinstance(constant, tuple):
+        return [each for each in constant if isinstance(each, str)]
+    return [constant] if isinstance(constant, str) else []
+
+
+def source(file, line, end_line):
     """Whole lines around the call, as in the file."""
     try:
         status = os.stat(file)
@@ -95,13 +125,13 @@ def _source(file, line, end_line):
             first += 1
         if last > (end_line or line):
             last -= 1
-    source = b"".join(lines[first:last])
+    text = b"".join(lines[first:last])
     # Only Python ends a line at a lone carriage return.
-    if len(source) > _MOST_BYTES or b"\r" in source.replace(b"\r\n", b""):
+    if len(text) > _MOST_BYTES or b"\r" in text.replace(b"\r\n", b""):
         return {}
     if last < len(lines) and last - (end_line or line) < _FEWEST:
         return {}
     try:
-        return {"source": source.decode("utf-8"), "source_line": first + 1}
+        return {"source": text.decode("utf-8"), "source_line": first + 1}
     except UnicodeDecodeError:
         return {}

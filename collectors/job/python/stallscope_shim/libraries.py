@@ -64,6 +64,10 @@ def datasets(module):
         return iterator
 
     cls.iter = iter
+    if not streams and session.settings().get("set"):
+        from . import rewrites
+
+        rewrites.datasets(cls)
 
 
 def grain(module):

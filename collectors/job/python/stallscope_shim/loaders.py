@@ -19,6 +19,7 @@ _WORKERS_ONLY = ("prefetch_factor", "persistent_workers", "multiprocessing_conte
 _STAGES = (("sampler", "source"), ("fetch", "map"), ("collate", "batch"),
            ("transport", "transport"), ("pin", "pin"), ("loader", "prefetch"))
 
+_SHIM = os.path.dirname(__file__)
 _NAMED = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.GeneratorType)
 
 _places = {}  # id of a DataLoader → (weak reference, place, the lines that led there)
@@ -164,7 +165,7 @@ def constructed(dataloader):
     """Called as the constructor begins, while the job's frames are on the stack."""
     number = id(dataloader)
     frame, direct = _constructing(dataloader)
-    place = _line_of(frame)
+    place = _line_of_another() or _line_of(frame)
     if direct:
         try:
             place["call"] = call_site.of(frame, type(dataloader))
@@ -187,7 +188,22 @@ def _lines():
 
 
 def place_of(dataloader):
-    return _line_of(_constructing(dataloader)[0])
+    return _line_of_another() or _line_of(_constructing(dataloader)[0])
+
+
+def _line_of_another():
+    """The line of the job's loader that a framework makes this one from: Accelerate's prepare() and
+    Lightning replace it, keep its settings, and call it `dataloader` meanwhile."""
+    frame = sys._getframe(2)
+    while frame is not None and (installed(frame.f_code.co_filename) or
+                                 frame.f_code.co_filename.startswith(_SHIM)):
+        if "dataloader" in frame.f_code.co_varnames:
+            other = frame.f_locals.get("dataloader")
+            known = _places.get(id(other))
+            if known is not None and known[0]() is other:
+                return known[1]
+        frame = frame.f_back
+    return None
 
 
 def _line_of(frame):
@@ -198,20 +214,20 @@ def _constructing(dataloader):
     """The job's frame that constructs the loader: the first one outside of torch, of the loader's own
     constructors, and of installed packages, if any. And whether that is the job's own code, with
     nothing in between."""
-    shim = os.path.dirname(__file__)
-    skipped = (shim, _torch_folder or "<", "<")
+    skipped = (_SHIM, _torch_folder or "<", "<")
     first = None
     frame = sys._getframe(1)
     direct = True
     while frame is not None:
         code = frame.f_code
         file = code.co_filename
-        own = code.co_name == "__init__" and frame.f_locals.get("self") is dataloader
+        # Lightning wraps the constructor.
+        own = code.co_argcount and frame.f_locals.get(code.co_varnames[0]) is dataloader
         if not own and not file.startswith(skipped):
             if not installed(file):
                 return frame, direct
             first = first or frame
-        direct = direct and (own or file.startswith(shim))
+        direct = direct and (own or file.startswith(_SHIM))
         frame = frame.f_back
     return first, False
 
@@ -310,6 +326,8 @@ def apply_settings(cls):
     def before(dataloader, args, kwargs):
         global _constructed
         try:
+            if _line_of_another() is not None:
+                return args, kwargs  # the other one's settings have already been changed
             _constructed += 1
             place = place_of(dataloader)
             changes = {s["knob"].partition(".")[2]: s.get("value") for s in wanted

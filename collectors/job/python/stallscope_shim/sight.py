@@ -89,8 +89,19 @@ class Sight:
                     if code is None or not code.co_flags & _GENERATOR:
                         continue
                     self.roots.add(code)
+                    self._nested(code)
                     owner = holder.__name__ if isinstance(holder, type) else library
-                    self.entries[code] = owner + "." + code.co_name.strip("_")
+                    called = owner + "." + code.co_name.strip("_")
+                    if called in self.entries.values():  # __iter__ beside _iter
+                        called = owner + "." + code.co_name
+                    self.entries[code] = called
+
+    def _nested(self, code):
+        """Functions that a generator defines: they call the job's."""
+        for inner in code.co_consts:
+            if isinstance(inner, types.CodeType) and not inner.co_name.startswith("<"):
+                self.roots.add(inner)
+                self._nested(inner)
 
     def _nodes(self):
         """For grain: adds each node's `__next__` and `__getitem__`."""

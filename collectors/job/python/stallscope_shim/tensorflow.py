@@ -14,8 +14,8 @@ import os
 import sys
 import weakref
 
-from . import loaders, profile, ring, session, steps
-from .watch import Field, Method, uses
+from . import call_site, loaders, profile, ring, session, steps
+from .watch import Field, Method, own, uses
 
 _KERAS = ("fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch")
 _PARAMETERS = ("num_parallel_calls", "buffer_size", "batch_size", "cycle_length", "block_length",
@@ -23,6 +23,7 @@ _PARAMETERS = ("num_parallel_calls", "buffer_size", "batch_size", "cycle_length"
 _MOST_NODES = 24
 
 _places = {}  # id of a dataset → (weak reference, place)
+_instead = {}  # id of a dataset → (weak reference, its replacement in a re-run)
 _feeds = {}  # id of a dataset, or of a Keras iterator → (weak reference, Feed)
 _context = None  # tensorflow.python.eager.context
 _folders = []  # of TensorFlow and Keras, without code of the job
@@ -46,7 +47,8 @@ class Pipeline:
 
     def __init__(self, dataset, place):
         nodes = _nodes(dataset)
-        graph = [_described(node) for node in nodes]
+        graph = [_described(node, place) for node in nodes]
+        _find_calls(graph, place)
         batch = [node["batch_size"] for node in graph if "batch_size" in node]
         self.batch = batch[-1] if batch and isinstance(batch[-1], int) else 0
         self.id = session.define(
@@ -83,7 +85,7 @@ def _kind(dataset):
     return name[:-len("Dataset")] if name.endswith("Dataset") else name
 
 
-def _described(dataset):
+def _described(dataset, loaders_place):
     node = {"op": _kind(dataset)}
     for name in _PARAMETERS:
         value = _plain(getattr(dataset, "_" + name, None))
@@ -95,11 +97,41 @@ def _described(dataset):
         name = node["function"] = getattr(function, "__qualname__", "")[-80:]
         session.string(name, session.absolute(code.co_filename), code.co_firstlineno)
         node["at"] = "%s:%d" % (os.path.basename(code.co_filename), code.co_firstlineno)
-    elif id(dataset) in _places:
-        place = _places[id(dataset)][1]
-        if place is not None:
-            node["at"] = "%s:%d" % (os.path.basename(place["file"]), place["line"])
+    place = _places.get(id(dataset), (None, None))[1]
+    if place is not None:
+        node.setdefault("at", "%s:%d" % (os.path.basename(place["file"]), place["line"]))
+        if loaders_place is not None and place["file"] == loaders_place["file"]:
+            node["line"] = place["line"]  # of the call that made it
     return node
+
+
+def _find_calls(graph, place):
+    """The source of the calls that build the graph, and TensorFlow's names there: reports make a diff
+    from them."""
+    if place is None:
+        return
+    try:
+        lines = [node["line"] for node in graph if "line" in node] or [place["line"]]
+        for first, last in ((min(lines), max(lines)), (place["line"], place["line"])):
+            call = call_site.source(place["file"], first, last)
+            if call:
+                place["call"] = dict(call, names=_names(place["file"]), line=first, end_line=last)
+                return
+    except Exception as error:
+        session.say("the calls that build a tf.data graph are not recorded: %s: %s" %
+                    (type(error).__name__, error))
+
+
+def _names(file):
+    """TensorFlow's names in the module of this file."""
+    tensorflow = sys.modules.get("tensorflow")
+    for module in list(sys.modules.values()):
+        known = own(module)
+        path = known.get("__file__")
+        if isinstance(path, str) and session.absolute(path) == file:
+            return sorted(name for name, value in list(known.items())
+                          if value is tensorflow and tensorflow is not None)
+    return []
 
 
 def _plain(value):
@@ -128,6 +160,15 @@ def _constructed(dataset):
     _places[number] = (weakref.ref(dataset, lambda _: _places.pop(number, None)), _place())
 
 
+def in_place_of(dataset, changed):
+    """`changed`, which a re-run's settings made from `dataset`, whose line it keeps."""
+    number, before = id(changed), id(dataset)
+    _places[number] = (weakref.ref(changed, lambda _: _places.pop(number, None)),
+                       _places.get(before, (None, None))[1])
+    _instead[before] = (weakref.ref(dataset, lambda _: _instead.pop(before, None)), changed)
+    return changed
+
+
 def _is_theirs(file):
     """True if the file is not the job's own."""
     return file.startswith((os.path.dirname(__file__), "<") + tuple(_folders)) or (
@@ -151,6 +192,9 @@ def _feed(key, dataset):
         return known[1]
     steps.prepare()
     profile.windows.use(_profiler)
+    instead = _instead.get(id(dataset))
+    if instead is not None and instead[0]() is dataset:
+        dataset = instead[1]
     place = _places.get(id(dataset))
     for node in reversed(_nodes(dataset)):  # options and Keras wrap the job's data set
         if id(node) in _places and _places[id(node)][1] is not None:
@@ -292,6 +336,10 @@ def attach_datasets(module):
     session.note("framework", {"name": "tensorflow", "version": str(version)})
     _folders.append(_folder(module.__file__, "tensorflow"))
     Method(module.DatasetV2, "__init__", _constructed)
+    if session.settings().get("set"):
+        from . import rewrites
+
+        rewrites.iterated(module)
 
 
 def attach_iterators(module):

@@ -42,7 +42,9 @@ def attach(module):
         if where == module.__name__:
             _surround(getattr(module, cls, None), method, _checkpoint_begins, _checkpoint_ends)
     for where, cls, method in _EVALUATIONS:
-        if where == module.__name__:
+        # Not every version has both loops.
+        if where == module.__name__ and (method == "evaluation_loop" or
+                                         hasattr(getattr(module, cls, None), method)):
             _surround(getattr(module, cls, None), method, _evaluation_begins, _evaluation_ends)
 
 

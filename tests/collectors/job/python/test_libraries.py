@@ -74,7 +74,7 @@ class StandIns(LibraryCase):
 class Libraries(LibraryCase):
     path = None
 
-    def library(self, name, *args):
+    def library(self, name, *args, **more):
         """The session of a job, on the first Python that can run it."""
         needed = library_jobs.needs(name)
         if not name.startswith("grain"):
@@ -84,7 +84,7 @@ class Libraries(LibraryCase):
                               stderr=subprocess.DEVNULL).returncode == 0:
                 self.executable = python
                 shutil.rmtree(self.session, True)
-                session = self.record(name, *args, executable=python, errors=False)
+                session = self.record(name, *args, executable=python, errors=False, **more)
                 self.assertEqual(0, self.code, self.err)
                 return session
         self.skipTest("no Python here has " + needed)
@@ -140,6 +140,8 @@ class Libraries(LibraryCase):
         self.assertEqual(4, self.evaluations(session, "evaluation"))
         self.assertEqual(2, self.evaluations(session, "checkpoint"))
         self.assertEqual(2, self.settings(session)["gradient_accumulation"])
+        # Not where prepare() replaced it.
+        self.assertIn("DataLoader", session.main.of("loader")[0]["where"]["call"]["names"])
 
     def test_grain(self):
         session = self.library("grain")
@@ -154,6 +156,21 @@ class Libraries(LibraryCase):
         threads = {e.tid for _, e in session.events("work", "fetch")} - {session.main.pid}
         self.assertTrue(threads)
         self.assertIn("MapMapDataset", self.ops(session))
+
+    def test_settings_of_a_rerun(self):
+        def knobs(**values):
+            return {"set": [{"knob": "loader." + k, "value": v} for k, v in values.items()]}
+
+        session = self.library("grain_threads", settings=knobs(threads=3, prefetch=6))
+        self.assertEqual(3, self.settings(session)["threads"])
+        # Other batches: the processes take turns.
+        session = self.library("grain_processes", settings=knobs(num_workers=1), same=False)
+        self.assertEqual(1, self.settings(session)["processes"])
+        session = self.library("hugging_face_few", "2", settings=knobs(num_shards=2))
+        self.assertEqual(2, self.settings(session)["shards"])
+        session = self.library("hugging_face_few", "2", settings=knobs(num_shards=10**6))
+        self.assertEqual(1, self.settings(session)["shards"])
+        self.assertIn("num_shards was not changed", session.said[0])
 
     def test_the_processes_of_grain_hand_out_nothing(self):
         session = self.library("grain_processes")

@@ -254,6 +254,33 @@ class TensorFlow(Case):
         self.assertEqual([], session.said)
         self.assertEqual({8}, {step.extra["samples"] for step in session.steps})
 
+    def test_the_calls_that_build_the_graph(self):
+        session = self.check("loop", 40)
+        loader, = session.main.names["loader"]
+        with open(loader["where"]["file"]) as f:
+            lines = f.read().splitlines(True)
+        call = loader["where"]["call"]
+        own = call["source"].splitlines(True)
+        self.assertEqual(lines[call["source_line"] - 1:][:len(own)], own)
+        self.assertEqual(["tf"], call["names"])
+        for node in loader["settings"]["graph"]:
+            self.assertIn("batch(8)", lines[node["line"] - 1])
+
+    def test_settings_of_a_rerun(self):
+        plain, = self.check("loop", 40).main.names["loader"]
+        for name in ("loop", "fit"):
+            shutil.rmtree(self.session)
+            session = self.record(name, errors=False, settings={"set": [
+                {"knob": "loader.num_parallel_calls", "value": 3},
+                {"knob": "loader.prefetch", "value": 5}, {"knob": "loader.threads", "value": 2}]})
+            self.assertEqual([], session.said)
+            loader, = session.main.names["loader"]
+            nodes = {node["op"]: node for node in loader["settings"]["graph"]}
+            self.assertEqual(3, nodes["ParallelMap"]["num_parallel_calls"])
+            self.assertEqual(5, nodes["Prefetch"]["buffer_size"])
+            self.assertEqual(1, [n["op"] for n in loader["settings"]["graph"]].count("Prefetch"))
+            self.assertEqual(plain["where"]["line"], loader["where"]["line"])
+
     def test_the_jobs_own_profiler_is_running(self):
         session = self.check("own", 40, env={"OWN": os.path.join(self.folder, "own")})
         said, = session.said

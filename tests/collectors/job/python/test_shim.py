@@ -365,6 +365,23 @@ class Calls(Case):
                          (call["parameters"], call["keywords"], call["any_keyword"]))
         self.check(other, "DataLoader(data)")
 
+    def test_a_name_of_a_functions_own(self):
+        call, = self.calls("def make():\n    from torch.utils.data import DataLoader as D\n"
+                           "    return D([1])\nfor x in make(): pass\n")
+        self.check(call, "D([1])")
+        self.assertEqual(["D", "DataLoader"], call["names"])
+
+    def test_a_subclass_that_passes_keywords_on(self):
+        """A change must not add a keyword that the subclass passes itself."""
+        call, = self.calls(
+            "class Mine(DataLoader):\n    def __init__(self, data, size=1, **more):\n"
+            "        super().__init__(data, size, num_workers=0, **more)\n"
+            "for x in Mine([1], shuffle=False): pass\n")
+        self.assertEqual(["data", "size"], call["parameters"])
+        self.assertFalse(call["any_keyword"])
+        self.assertIn("persistent_workers", call["keywords"])
+        self.assertNotIn("num_workers", call["keywords"])
+
     def test_none_of_code_that_is_installed(self):
         lib = os.path.join(self.folder, "site-packages")
         os.makedirs(lib)
@@ -373,6 +390,48 @@ class Calls(Case):
                     "def fit():\n    for x in DataLoader([1]): pass\n")
         self.assertEqual([None], self.calls("import sys; sys.path.append(%r)\nimport fit\n"
                                             "fit.fit()\n" % lib))
+
+    def test_a_framework_wraps_the_constructor(self):
+        """As Lightning does while it requests the job's loaders."""
+        lib = os.path.join(self.folder, "site-packages")
+        os.makedirs(lib)
+        with open(os.path.join(lib, "wrap.py"), "w") as f:
+            f.write("import functools\nfrom torch.utils.data import DataLoader\n"
+                    "init = DataLoader.__init__\n"
+                    "@functools.wraps(init)\ndef wrapper(obj, *args, **kwargs):\n"
+                    "    init(obj, *args, **kwargs)\n"
+                    "def ask(make):\n"
+                    "    DataLoader.__init__ = wrapper\n"
+                    "    try:\n        return make()\n"
+                    "    finally:\n        DataLoader.__init__ = init\n")
+        call, = self.calls("import sys; sys.path.append(%r)\nimport wrap\n"
+                           "for x in wrap.ask(lambda: DataLoader([1])): pass\n" % lib)
+        self.check(call, "DataLoader([1])")
+        self.assertIn("prefetch_factor", call["keywords"])
+
+    def test_what_a_framework_makes_of_the_jobs_own(self):
+        """As Accelerate's prepare() and Lightning do: settings are found and set at the job's call."""
+        lib = os.path.join(self.folder, "site-packages")
+        os.makedirs(lib)
+        with open(os.path.join(lib, "prepare.py"), "w") as f:
+            f.write("from torch.utils.data import DataLoader\n"
+                    "class Shard(DataLoader): pass\n"
+                    "def prepare(dataloader):\n"
+                    "    return Shard(dataloader.dataset, num_workers=dataloader.num_workers)\n")
+        script = ("import sys; sys.path.append(%r)\nimport prepare\nl = DataLoader([1])\n"
+                  "l = prepare.prepare(l)\nfor x in l: pass\n" % lib)
+        call, = self.calls(script)
+        self.check(call, "DataLoader([1])")
+        where = {"file": self.file, "line": 4}
+        shutil.rmtree(self.session)
+        os.makedirs(self.session)
+        with open(os.path.join(self.session, "settings.json"), "w") as f:
+            json.dump({"version": 1, "steps": 0, "set": [
+                {"knob": "loader.num_workers", "value": 1, "where": where}]}, f)
+        self.assertEqual(0, self.python(self.file)[0])
+        loader, = ring_reader.read(self.session).main.names["loader"]
+        self.assertEqual(1, loader["settings"]["num_workers"])
+        self.assertEqual(where, {name: loader["where"][name] for name in where})
 
     def test_no_source_of_a_file_that_has_changed(self):
         call, = self.calls("import os; os.utime(__file__, (4e9, 4e9))\n"
