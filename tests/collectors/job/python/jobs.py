@@ -698,6 +698,17 @@ class Shared(Squares):
 seen = set()
 
 
+def beside():
+    """No fetch calls this one."""
+    count = 0
+
+    def add():
+        nonlocal count
+        count += 1
+
+    add()
+
+
 def shared_variables():
     train(DataLoader(Shared(), batch_size=2))
     print(seen)

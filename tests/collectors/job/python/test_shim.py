@@ -557,6 +557,9 @@ class Ops(Case):
         self.assertEqual("{None}", self.out.splitlines()[-1])
         if sys.version_info < (3, 12):
             self.assertTrue(any("changes variables" in s for s in session.said), session.said)
+        # Of functions beside the data set, only those count that a fetch may call.
+        shutil.rmtree(self.session)
+        self.assertEqual([], self.record("zero_compose").said)
 
     def test_the_jobs_own_profiler_stays(self):
         session = self.record("profiled")
