@@ -4,6 +4,7 @@ A loader is known by where the job constructs it: one that is constructed again 
 same way, is the same loader. The process that iterates over it owns it; its workers get its identity,
 and call its batches by the same numbers.
 """
+import functools
 import os
 import sys
 import types
@@ -172,7 +173,9 @@ def constructed(dataloader):
         except Exception as error:
             session.say("the call that constructs a loader is not recorded: %s: %s" %
                         (type(error).__name__, error))
-    _places[number] = (weakref.ref(dataloader, lambda _: _places.pop(number, None)), place, _lines())
+    # No Python runs when it goes away: a signal handler of the job's could land in it.
+    gone = functools.partial(_places.pop, number)
+    _places[number] = (weakref.ref(dataloader, gone), place, _lines())
 
 
 def _lines():

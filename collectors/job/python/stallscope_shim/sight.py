@@ -187,21 +187,35 @@ def sampler_code(sampler):
 
 
 def shares(sight):
-    """True if a function inside of one of these changes its variables, as a thread may. Before Python
-    3.12, profiling and tracing put the variables of a function back as they were when an event began:
-    what another thread has changed meanwhile is lost."""
-    inner = [const for code in sight.roots | sight.own if code.co_cellvars
-             for const in code.co_consts if type(const) is types.CodeType]
-    while inner:
-        code = inner.pop()
-        inner += [const for const in code.co_consts if type(const) is types.CodeType]
-        if code.co_freevars:
-            import dis
+    """True if a function that may run in a fetch has one inside that changes its variables, as a
+    thread may. Before Python 3.12, profiling and tracing put the variables of a function back as they
+    were when an event began: what another thread has changed meanwhile is lost."""
+    if not any(code.co_cellvars for code in sight.roots | sight.own):
+        return False
+    import dis
 
-            if any(each.opname in ("STORE_DEREF", "DELETE_DEREF") and
-                   each.argval in code.co_freevars for each in dis.get_instructions(code)):
-                return True
-    return False
+    reached = set()
+    more = list(sight.roots) or list(sight.own)
+    names = set()  # of what these use
+    while more:
+        for code in more:
+            reached.add(code)
+            for inner in _within(code):
+                names.update(inner.co_names)
+        more = [code for code in sight.own - reached if code.co_name in names]
+    return any(
+        each.opname in ("STORE_DEREF", "DELETE_DEREF") and each.argval in inner.co_freevars
+        for code in reached if code.co_cellvars
+        for inner in _within(code) if inner.co_freevars
+        for each in dis.get_instructions(inner))
+
+
+def _within(code):
+    """This code, and that of all functions inside of it."""
+    found = [code]
+    for each in found:
+        found += [const for const in each.co_consts if type(const) is types.CodeType]
+    return found
 
 
 class CollateSight:

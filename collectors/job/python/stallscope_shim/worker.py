@@ -58,8 +58,10 @@ def _collate(fetcher, _):
     if state.whole is None:
         state.whole = ops.collate_as_a_whole(fetcher.__dict__.get("collate_fn"))
     here = sys._getframe(2).f_locals
-    data, index = here.get("data"), here.get("possibly_batched_index")
-    state.size = next((len(each) for each in (data, index) if isinstance(each, list)), 1)
+    data = here.get("data")
+    if not isinstance(data, list):  # __getitems__ may return anything
+        data = here.get("possibly_batched_index")
+    state.size = len(data) if isinstance(data, list) else 1
     state.fetched_at, state.fetched_cpu = ring.now(), ring.cpu()
     state.collate_at, state.collate_cpu = probe.pay(
         state.owner.loader, "fetch", state.at, state.cpu, state.fetched_at, state.fetched_cpu)

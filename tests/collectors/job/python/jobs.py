@@ -427,19 +427,19 @@ def late():
         counts[0] += 1
         raise Late
 
-    counts = [0, 0]
+    counts = [0, 0, 0]  # raised, seen, lost
     signal.signal(signal.SIGALRM, handler)
     end = time.time() + 2
     while time.time() < end:
         try:
-            signal.setitimer(signal.ITIMER_REAL, 0.002, 0.002)
-            while True:
+            signal.setitimer(signal.ITIMER_REAL, 0.002)
+            while counts[0] == sum(counts[1:]):
                 for _ in DataLoader(Squares(4000), batch_size=1):
                     pass
+            counts[2] += 1
         except Late:
             counts[1] += 1
-        signal.setitimer(signal.ITIMER_REAL, 0)
-    print(counts[0] - counts[1] <= counts[0] // 50)
+    print(counts[2] <= counts[0] // 50)
 
 
 def unhooked():
@@ -765,6 +765,17 @@ class Shared(Squares):
 
 
 seen = set()
+
+
+def beside():
+    """No fetch calls this one."""
+    count = 0
+
+    def add():
+        nonlocal count
+        count += 1
+
+    add()
 
 
 def shared_variables():

@@ -637,6 +637,9 @@ class Ops(Case):
         self.assertEqual("{None}", self.out.splitlines()[-1])
         if sys.version_info < (3, 12):
             self.assertTrue(any("changes variables" in s for s in session.said), session.said)
+        # Of functions beside the data set, only those count that a fetch may call.
+        shutil.rmtree(self.session)
+        self.assertEqual([], self.record("zero_compose").said)
 
     def test_the_jobs_own_profiler_stays(self):
         session = self.record("profiled")
@@ -666,7 +669,8 @@ class Faults(Case):
         self.assertEqual("{(400, None, None)}\n", self.out)
 
     def test_an_exception_of_a_signal_handler_is_the_jobs(self):
-        session = self.record("late")
+        # What lands in a generator that is being closed is printed and lost, with us or without.
+        session = self.record("late", errors=False)
         self.assertEqual("True\n", self.out)
         self.assertFalse([s for s in session.said if "Late" in s], session.said)
 
@@ -953,7 +957,8 @@ class Torch(Case):
         for name, steps in self.others:
             with self.subTest(name):
                 shutil.rmtree(self.session, True)
-                session = self.record(name)
+                # Who is killed leaves a thread of torch's that complains, or not.
+                session = self.record(name, errors=name != "killed")
                 self.assertEqual([], session.said)
                 if steps is not None:
                     self.assertEqual(steps, len(session.steps))
@@ -965,7 +970,7 @@ class TorchMore(Torch):
             ("batch_sampler", "fork", 3, 2), ("unbatched", "fork", 12, 2))
     others = (("stream", 16), ("looks_around", 0), ("warned", 8), ("failing_zero", 3), ("nested", 3),
               ("nested_workers", 3), ("zipped", 16), ("accumulated", 16), ("stream_persistent", 16),
-              ("forks", 8), ("execs", 4), ("closes_all", 8), ("killed", None))
+              ("forks", 8), ("execs", 12), ("closes_all", 8), ("killed", None))
 
     def test_torchrun(self):
         if self.python("-c", "import torch.distributed.run as r, torch.distributed as d; "
