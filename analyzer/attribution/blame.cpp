@@ -110,7 +110,9 @@ std::vector<bool> QueueAfter(const model::Run& run) {
   for (size_t i = 0; i < after.size(); ++i) {
     const QueueId queue = run.stages[i].queue;
     if (!queue.known() || run.queues[queue.value].info.lock) continue;
-    after[i] = run.queues[queue.value].info.capacity > 0 || threads[i];
+    // A foreign shuffle has a buffer, which its caller's thread fills: it holds nothing ready.
+    const bool shuffles = run.imported() && run.stages[i].kind.find("huffle") != std::string::npos;
+    after[i] = (run.queues[queue.value].info.capacity > 0 && !shuffles) || threads[i];
   }
   // A queue that no stage fills holds the batches that the trainer's feed keeps on the device:
   // every stage is upstream of it.

@@ -331,8 +331,9 @@ bool IsBatch(const model::Run& run, StageId stage) {
 uint64_t BytesOfSample(const model::Run& run, const std::vector<StageUse>& stages) {
   for (const StageUse& stage : stages) {
     if (!IsBatch(run, stage.stage) || stage.elements == 0) continue;
-    return static_cast<uint64_t>(static_cast<double>(stage.bytes) /
-                                 static_cast<double>(stage.elements) * stage.items_per_sample);
+    return Count(static_cast<double>(stage.bytes) / static_cast<double>(stage.elements) *
+                 stage.items_per_sample)
+        .value_or(0);
   }
   return 0;
 }

@@ -309,6 +309,10 @@ def pytorch():
         assert os.path.exists("data-00000.tar")
         assert "cls" in next(iter(after["dataset"]))
 
+    def exchanged(after, code):
+        assert isinstance(after["model"], torch.nn.parallel.DistributedDataParallel)
+        assert after["model"].gradient_as_bucket_view
+
     def transforms(after, code):
         assert "Compose" in code or "ToDtype" in code
 
@@ -333,14 +337,14 @@ def pytorch():
         "decode-scaled": lambda after, code: after["image"].width < 64,
         "eager-ops": lambda *_: None, "kernel-fusion": lambda *_: None, "retracing": lambda *_: None,
         "captured-graph": lambda *_: None, "pinned-memory": loads(pin_memory=True),
-        "copy-overlap": loads(pin_memory=True), "strategy": lambda *_: None,
+        "copy-overlap": loads(pin_memory=True), "strategy": exchanged,
         "idle-device": lambda *_: None, "record-format": webdataset, "slow-shard": loads(in_order=False),
     }
     newer = {"order": (2, 6), "stragglers": (2, 6), "slow-shard": (2, 6), "mixed-precision": (2, 3), "loss-scale": (2, 3),
              "eager-ops": (2, 0), "kernel-fusion": (2, 0), "retracing": (2, 0), "warm-up": (2, 0),
              "captured-graph": (2, 0), "late-cast": (2, 0), "redundant-work": (2, 0),
              "device-preprocessing": (2, 0), "map-and-batch": (2, 0), "snapshot": (2, 1)}
-    on_gpu = ("torch.cuda.", "pin_memory()", "DistributedDataParallel", "mode=\"reduce-overhead\"")
+    on_gpu = ("torch.cuda.", "pin_memory()", "device_ids=", "mode=\"reduce-overhead\"")
 
     def check_of(id, code):
         if any(word in code for word in on_gpu):
@@ -367,6 +371,13 @@ def pytorch():
             own["images"] = torch.zeros(2, 3, dtype=torch.uint8)
         if id == "sharding":
             own["rank"] = 0
+        if id == "strategy":
+            if not torch.distributed.is_available():
+                raise Cannot("needs a torch with torch.distributed")
+            if not torch.distributed.is_initialized():
+                torch.distributed.init_process_group(
+                    "gloo", rank=0, world_size=1, init_method=f"file://{folder}/group")
+            own["loss"] = own["model"](torch.ones(2, 3)).sum()
         if id == "serial-source":
             for name in ("read", "decode"):
                 own[name] = numbers

@@ -64,6 +64,20 @@ TEST_SUITE("fast") {
     CHECK(again.value().rows.queue_events == run.value().rows.queue_events);
   }
 
+  TEST_CASE("a pipeline that AUTOTUNE drives is the same once written") {
+    const test::ScratchDir dir;
+    const auto run =
+        importers::OpenRun(test::SourceDir() + "/sample_traces/tf_images_tuned.xplane.pb.gz");
+    REQUIRE(run.ok());
+    REQUIRE(model::SaveTrace(run.value(), dir / "a.sst").ok());
+    const auto again = model::LoadTrace(dir / "a.sst");
+    REQUIRE(again.ok());
+    CheckSame(run.value(), again.value());
+    size_t tuned = 0;
+    for (const trace::StageInfo& stage : again.value().stages) tuned += stage.tuned ? 1 : 0;
+    CHECK(tuned == 2);  // the map and the prefetch
+  }
+
   TEST_CASE("a run that ends at time 0 or is empty is complete once written") {
     for (const bool empty : {true, false}) {
       importers::RunBuilder builder("a.json", "test");
