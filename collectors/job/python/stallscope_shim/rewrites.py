@@ -12,7 +12,7 @@ import inspect
 import sys
 
 from . import loaders, session
-from .watch import wrapped
+from .watch import pass_on, wrapped
 
 
 def attach(module):
@@ -63,6 +63,7 @@ def _replace(holder, name, change):
             change(bound.arguments, signature.parameters)
             return bound.args[1:], bound.kwargs
         except Exception as error:
+            pass_on(error)
             session.say("the settings of %s were not changed: %s: %s" %
                         (name, type(error).__name__, error))
             return args, kwargs
@@ -116,6 +117,7 @@ def iterated(module):
         try:
             dataset = _changed(dataset)
         except Exception as error:
+            pass_on(error)
             session.say("the settings of a tf.data graph were not changed: %s: %s" %
                         (type(error).__name__, error))
         return original(dataset)

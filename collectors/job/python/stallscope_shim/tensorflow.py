@@ -10,12 +10,13 @@ No Python runs per element: the work of the graph's nodes is in the windows of T
 
 Each of these names is checked in the code before it is used.
 """
+import functools
 import os
 import sys
 import weakref
 
 from . import call_site, loaders, profile, ring, session, steps
-from .watch import Field, Method, own, uses
+from .watch import Field, Method, own, pass_on, uses
 
 _KERAS = ("fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch")
 _PARAMETERS = ("num_parallel_calls", "buffer_size", "batch_size", "cycle_length", "block_length",
@@ -118,6 +119,7 @@ def _find_calls(graph, place):
                 place["call"] = dict(call, names=_names(place["file"]), line=first, end_line=last)
                 return
     except Exception as error:
+        pass_on(error)
         session.say("the calls that build a tf.data graph are not recorded: %s: %s" %
                     (type(error).__name__, error))
 
@@ -157,16 +159,21 @@ def _short(graph):
 
 def _constructed(dataset):
     number = id(dataset)
-    _places[number] = (weakref.ref(dataset, lambda _: _places.pop(number, None)), _place())
+    _places[number] = (weakref.ref(dataset, _gone(_places, number)), _place())
 
 
 def in_place_of(dataset, changed):
     """`changed`, which a re-run's settings made from `dataset`, whose line it keeps."""
     number, before = id(changed), id(dataset)
-    _places[number] = (weakref.ref(changed, lambda _: _places.pop(number, None)),
+    _places[number] = (weakref.ref(changed, _gone(_places, number)),
                        _places.get(before, (None, None))[1])
-    _instead[before] = (weakref.ref(dataset, lambda _: _instead.pop(before, None)), changed)
+    _instead[before] = (weakref.ref(dataset, _gone(_instead, before)), changed)
     return changed
+
+
+def _gone(table, number):
+    """For a weak reference. No Python runs then: a signal handler of the job's could land in it."""
+    return functools.partial(table.pop, number)
 
 
 def _is_theirs(file):
