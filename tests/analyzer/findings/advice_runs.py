@@ -309,6 +309,12 @@ def pytorch():
         assert os.path.exists("data-00000.tar")
         assert "cls" in next(iter(after["dataset"]))
 
+    def sharded(after, code):
+        if "num_shards" not in code:
+            return loads(sampler=lambda s: s.num_replicas > 1)(after, code)
+        assert f"num_shards={after['data'].num_shards})" in code
+        after["writer"].close()
+
     def exchanged(after, code):
         assert isinstance(after["model"], torch.nn.parallel.DistributedDataParallel)
         assert after["model"].gradient_as_bucket_view
@@ -323,7 +329,7 @@ def pytorch():
         "parallel-reads": loads(num_workers=more), "persistent-workers":
         loads(persistent_workers=True, num_workers=more), "prefetch": ends, "memory-risk": ends,
         "order": loads(in_order=False), "stragglers": loads(in_order=False),
-        "sharding": loads(sampler=lambda s: s.num_replicas > 1), "shuffle-buffer":
+        "sharding": sharded, "shuffle-buffer":
         loads(sampler=lambda s: type(s).__name__ == "RandomSampler"),
         "serial-source": loads(num_workers=more), "transport":
         loads(collate_fn=lambda f: f([(torch.zeros(3), 1)])[0].shape == (1, 3)),
@@ -371,6 +377,13 @@ def pytorch():
             own["images"] = torch.zeros(2, 3, dtype=torch.uint8)
         if id == "sharding":
             own["rank"] = 0
+        if "num_shards" in code:
+            try:
+                own["wds"] = __import__("webdataset")
+                own["dataset"] = __import__("datasets").Dataset.from_dict({"x": list(range(16))})
+            except ImportError:
+                raise Cannot("needs datasets and webdataset") from None
+            own["samples"] = 16
         if id == "strategy":
             if not torch.distributed.is_available():
                 raise Cannot("needs a torch with torch.distributed")
