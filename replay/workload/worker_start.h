@@ -1,5 +1,5 @@
-// How the workers of a job's loader start and end, from what the trace has of it. Private to the room;
-// any thread.
+// How the workers of a job's loader start and end, from what the trace has of it. Private to the
+// room; any thread.
 #pragma once
 
 #include <optional>

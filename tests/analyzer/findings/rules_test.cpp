@@ -96,7 +96,8 @@ TEST_SUITE("fast") {
         if (!finding.recommendation.has_value()) continue;
         CAPTURE(scenario.id);
         CAPTURE(finding.id);
-        const Spec spec = model::JobSpecOf(builder.run).value_or(builder.spec);
+        const stallscope::Spec spec =
+            stallscope::model::JobSpecOf(builder.run).value_or(builder.spec);
         const auto changed = Apply(spec, finding.recommendation->patch);
         CHECK_MESSAGE(changed.ok(), changed.error().Line());
         if (!changed.ok() || finding.recommendation->patch.changes.empty()) continue;

@@ -5,7 +5,6 @@
 #include <vector>
 
 using stallscope::LoaderSpec;
-using stallscope::attribution::Interval;
 using stallscope::replay::BatchCost;
 using stallscope::replay::MoveFirstsToStart;
 using stallscope::replay::StartOf;
@@ -16,8 +15,10 @@ TEST_SUITE("fast") {
     LoaderSpec loader;
     loader.num_workers = 2;
     // Two passes: starting for 10, two indices with 3 and 1 between them, and ending for 5.
-    const std::vector<Interval> startups = {{0, 10}, {12, 15}, {50, 55}, {100, 110}, {112, 113}, {150, 155}};
-    const std::vector<Interval> samplings = {{10, 12}, {15, 17}, {110, 112}, {113, 117}};
+    const std::vector<stallscope::attribution::Interval> startups = {
+        {0, 10}, {12, 15}, {50, 55}, {100, 110}, {112, 113}, {150, 155}};
+    const std::vector<stallscope::attribution::Interval> samplings = {
+        {10, 12}, {15, 17}, {110, 112}, {113, 117}};
     const auto start = StartOf(loader, startups, samplings, {{4, 8}, {6, 10}});
     REQUIRE(start.has_value());
     CHECK(start->fork_ns == doctest::Approx((10 + 3 + 10 + 1) / 2.0 / 2.0));
