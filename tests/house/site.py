@@ -66,7 +66,7 @@ def check_links(out):
 
 
 # What shows them is no recording of one process on a machine without a GPU.
-WITHOUT_SAMPLE = {"idle-device", "retracing", "shuffle-place", "slow-rank", "sync-points"}
+WITHOUT_SAMPLE = {"idle-device", "shuffle-place", "slow-rank", "sync-points"}
 
 
 def check_findings(out):

@@ -158,7 +158,7 @@ TEST_SUITE("fast") {
     REQUIRE(model::JoinProfile(ProfileRun({.marks = {}, .wall_clock = true}), kWindow, run).ok());
     CHECK(run.rows.kernels[0].start_ns == 1270);
     REQUIRE(run.quality.warnings.size() == 1);
-    CHECK(run.quality.warnings[0].find("wall clock") != std::string::npos);
+    CHECK(run.quality.warnings[0].find("wall-clock time") != std::string::npos);
   }
 
   TEST_CASE("join: a profile that cannot be placed in time is left out") {
