@@ -1,4 +1,4 @@
-"""PyTorch's DataLoader starts its workers anew in each of many short epochs."""
+"""PyTorch's DataLoader restarts its workers in each of many short epochs."""
 import time
 
 import torch

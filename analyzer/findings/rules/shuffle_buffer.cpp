@@ -6,7 +6,7 @@
 namespace stallscope::findings::shuffle_buffer {
 namespace {
 
-// An imported run, whose shuffle says how large its buffer is and whose steps how large a batch is.
+// For an imported run: its shuffle has the size of its buffer, its steps have the size of a batch.
 void OfTrace(const Case& c, std::vector<Draft>& drafts) {
   int64_t size = 0;
   for (const auto& step : c.attribution.steps) size = std::max<int64_t>(size, step.samples);

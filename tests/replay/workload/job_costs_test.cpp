@@ -95,7 +95,7 @@ struct Evaluating : RunBuilder {
   static constexpr int64_t kMs = 1'000'000;
 };
 
-// Eight passes of six batches with two workers, which start anew with each: a worker's first batch
+// Eight passes of six batches with two workers, which restart with each: a worker's first batch
 // takes 9 ms to fetch and 3 ms to send, a later one 3 and 1.
 struct Restarting : RunBuilder {
   static constexpr int64_t kMs = 1'000'000;
