@@ -261,7 +261,8 @@ TEST_SUITE("fast") {
 
   TEST_CASE("job: what each process used, over its whole life") {
     JobScene s;
-    s.run.processes = {{ProcessId{0}, "train.py", 7}, {ProcessId{1}, "worker 0", 8}};
+    s.run.processes = {{.id = ProcessId{0}, .name = "train.py", .pid = 7},
+                       {.id = ProcessId{1}, .name = "worker 0", .pid = 8}};
     const auto sample = [&](const char* name, ProcessId process, std::vector<double> values) {
       const CounterId id{static_cast<uint32_t>(s.run.counters.size())};
       s.run.counters.push_back({id, name, "", process});

@@ -278,11 +278,12 @@ TEST_SUITE("fast") {
               Stage("decode", "map", R"~("ops": [)~" + ops + "]"),
           12);
     };
-    for (const auto& [id, ops, better] :
+    for (const auto& [rule, ops, better] :
          {std::tuple{"decode-scaled", R"~("decode_jpeg", "resize(64)")~",
                      R"~("decode_jpeg(scale=1/8)", "resize(64)")~"},
           std::tuple{"decode-crop", R"~("decode_jpeg", "random_resized_crop(64)")~",
                      R"~("decode_jpeg(crop=true)", "random_resized_crop(64)")~"}}) {
+      const std::string id = rule;  // clang 14 captures no structured bindings
       CAPTURE(id);
       const Json finding = Row::Finding(report(ops), id);
       REQUIRE_FALSE(finding.is_null());

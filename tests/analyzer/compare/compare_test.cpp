@@ -190,8 +190,9 @@ TEST_SUITE("fast") {
     now.ms_per_step[kStall] = 1.0;
     base.ms_per_step[kCompute] = 0.0;
     now.ms_per_step[kCompute] = 2.0;
-    base.stages = {{"read", 1.0, 2.0, 100.0}, {"decode", 5.0, 8.0, 50.0}, {"idle", {}, {}, {}}};
-    now.stages = {{"cache", 0.1, 0.1, 900.0}, {"decode", 5.0, 4.0, 100.0}, {"idle", 1.0, {}, {}}};
+    base.stages = {{"read", 1.0, 2.0, 100.0, {}}, {"decode", 5.0, 8.0, 50.0, {}}, {.name = "idle"}};
+    now.stages = {
+        {"cache", 0.1, 0.1, 900.0, {}}, {"decode", 5.0, 4.0, 100.0, {}}, {"idle", 1.0, {}, {}, {}}};
     const Comparison both = Compare({base}, {now});
     CHECK(both.ms_per_step[kStall]->ratio == Approx(0.25));
     CHECK_FALSE(both.ms_per_step[kStall]->bounded);

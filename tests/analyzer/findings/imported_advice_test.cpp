@@ -181,7 +181,8 @@ TEST_SUITE("fast") {
           code += line.substr(0, comment);
           text += line.substr(comment);
         }
-        for (const auto& [setting, why] : explained) {
+        for (const auto& [name, why] : explained) {
+          const std::string setting = name;  // clang 14 captures no structured bindings
           CAPTURE(setting);
           if (code.find(setting) == std::string::npos) continue;
           CHECK(text.find(why) != std::string::npos);

@@ -31,7 +31,7 @@ struct Facts {
   Attribution a;
 
   explicit Facts(const Shares& shares, size_t steps = 100) {
-    a.window = {0, 100'000, 0, steps, steps, 0};
+    a.window = {.start_ns = 0, .end_ns = 100'000, .rows = steps, .steps = steps};
     Set(Category::kCompute, shares.compute);
     Set(Category::kInputStall, shares.input);
     Set(Category::kTransfer, shares.transfer);

@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "analyzer/model/loader.h"
 #include "analyzer/report/describe.h"
 #include "analyzer/report/json.h"
@@ -88,7 +90,7 @@ TEST_SUITE("fast") {
     finding.evidence = {evidence};
     const report::Report report = report::MakeReport(
         run, SmallAttribution(),
-        {findings::Bound::kInput, StageId{1}, attribution::Cause::kCpu, 0.5, {}, "input-bound"},
+        {findings::Bound::kInput, StageId{1}, attribution::Cause::kCpu, 0.5, {}, "input-bound", ""},
         {finding});
     CHECK(report.name == "test");
     CHECK(report.trust.complete);

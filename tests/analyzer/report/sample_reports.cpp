@@ -112,7 +112,7 @@ report::FindingRow MoreWorkers() {
   advice.text = "set decode.parallelism to 4";
   advice.patch.changes = {SetTo("decode.parallelism", 4)};
   advice.gain = findings::Gain{1.58, 1.49, 1.63};
-  advice.measured = findings::Measurement{1.55, 1.48, 1.61, 3, ""};
+  advice.measured = findings::Measurement{1.55, 1.48, 1.61, 3, "", {}};
   advice.memory_bytes = 12'582'912;
   advice.code.tf_data =
       "dataset = dataset.map(\n    decode,\n    num_parallel_calls=4,\n    deterministic=True)";
@@ -168,7 +168,8 @@ void SetRun(Report& report) {
   report.device = {"emulated", "A100 (ResNet-50)", 0, ""};
   report.spec_json =
       R"({"name":"images","stages":[{"name":"read","source":{"files":["data/*"]}}]})";
-  report.trust = {"complete: 41,726 spans, none dropped, no damage", true, 41'726, 0, 0, {}, {}};
+  report.trust = {
+      "complete: 41,726 spans, none dropped, no damage", true, 41'726, 0, 0, {}, {}, {}};
   report.window_start_ns = kStart;
   report.window_end_ns = kStart + kWindow;
   report.steps = 200;
@@ -188,7 +189,7 @@ void SetRun(Report& report) {
   report.idle = {5'090'000'000, 60'000'000, 4'700'000'000, 0, 330'000'000, 0.4, 400};
   report.arithmetic =
       attribution::Arithmetic{52'300'000'000, 871'700'000'000.0, 1.61e12, 19.5e12, 0.0447};
-  report.cpu = {4.0, 1.42, 0.03, 0.0, 0.01, 29'000'000.0, 1'200'000.0};
+  report.cpu = {4.0, 1.42, 0.03, 0.0, 0.01, 29'000'000.0, 1'200'000.0, {}};
   report.memory.peak_rss_bytes = 1'181'116'006;
   report.memory.limit_bytes = 8'589'934'592;
   report.memory.stages = {{"shuffle", 7'168'000}, {"prefetch", 4'816'896}};
@@ -232,8 +233,8 @@ Report InputBoundReport() {
   report.stragglers = {
       "step 34 waited 41.0 ms, 38.2 ms of it for element 13911 (data/3.tfrecord, record 117) in "
       "decode (cpu)"};
-  report.verdict = {findings::Bound::kInput,    "decode", Cause::kCpu, 0.96, {},
-                    "input-bound: decode (cpu)"};
+  report.verdict = {findings::Bound::kInput,     "decode", Cause::kCpu, 0.96, {},
+                    "input-bound: decode (cpu)", ""};
   report.findings = {MoreWorkers(), CacheIt(), NarrowFormat()};
   SetPictures(report, 0.4);
   report::NameMissingFigures(report);
@@ -253,7 +254,7 @@ Report BalancedReport() {
   report.stages[3] = Stage("decode", "map", "again", 3.1, 0.61, 640);
   report.blame = {{"decode", Cause::kBuffer,
                    report.breakdown[attribution::At(Category::kInputStall)]->ns, 0.051}};
-  report.verdict = {findings::Bound::kBalanced, "", {}, 0.82, {"19 steps only"}, "balanced"};
+  report.verdict = {findings::Bound::kBalanced, "", {}, 0.82, {"19 steps only"}, "balanced", ""};
   SetPictures(report, 0.05);
   report::NameMissingFigures(report);
   return report;
@@ -269,7 +270,8 @@ Report InconclusiveReport() {
                   9'000,
                   2'048,
                   {"broken.json.gz, offset 812: the file ends inside an event"},
-                  {"communication: the trace does not say what a kernel is for"}};
+                  {"communication: the trace does not say what a kernel is for"},
+                  {}};
   report.window_start_ns = 0;
   report.window_end_ns = 1'000'000;
   report.steps = 2;
@@ -284,7 +286,7 @@ Report InconclusiveReport() {
   stage.queue = report::QueueRow{2, {}, {}, {}};
   report.stages = {stage};
   report.verdict = {
-      findings::Bound::kInconclusive, "", {}, 0, {"2 steps are fewer than 3"}, "inconclusive"};
+      findings::Bound::kInconclusive, "", {}, 0, {"2 steps are fewer than 3"}, "inconclusive", ""};
   report::NameMissingFigures(report);
   return report;
 }
@@ -369,7 +371,8 @@ Report JobReport(uint64_t workers) {
                        {ProcessId{0}, 9'100'000'000, 120'000'000, 12'000'000, 0, 900'000'000}}};
   for (uint64_t i = 0; i < workers; ++i) {
     const auto scale = static_cast<int64_t>(i);
-    attribution::ProcessUse use{ProcessId{static_cast<uint32_t>(i + 1)}};
+    attribution::ProcessUse use;
+    use.process = ProcessId{static_cast<uint32_t>(i + 1)};
     use.cpu_ns = 800'000'000 + 10'000'000 * scale;
     use.read_bytes = 70'000'000;
     use.peak_rss_bytes = 250'000'000 + 1'000'000 * i;

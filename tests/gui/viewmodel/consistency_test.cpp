@@ -63,8 +63,9 @@ void CheckOverview(const session::State& state, const Json& report) {
   CHECK(model.verdict == report["verdict"]["text"]);
   CHECK(model.confidence == report["verdict"]["confidence"]);
   size_t part = 0;
-  for (const auto& [category, total] : report["breakdown"].items()) {
+  for (const auto& [name, total] : report["breakdown"].items()) {
     if (total.is_null() || total["ns"] == 0) continue;
+    const std::string category = name;  // clang 14 captures no structured bindings
     CAPTURE(category);
     REQUIRE(part < model.breakdown.size());
     CHECK(model.breakdown[part].text == words::Percent(total["fraction"].get<double>()));

@@ -80,7 +80,7 @@ TEST_SUITE("fast") {
   TEST_CASE("a grid's points have a column per knob, and a measurement comes first") {
     session::State state;
     auto table = std::make_shared<report::SweepTable>(Table4());
-    table->rows[3].gain = findings::Measurement{2.1, 1.9, 2.3, 3, "its runs differ by 31.0%"};
+    table->rows[3].gain = findings::Measurement{2.1, 1.9, 2.3, 3, "its runs differ by 31.0%", {}};
     state.sweep.table = table;
     const Table points = BuildSweep(state).table;
     REQUIRE(points.columns.size() == 8);

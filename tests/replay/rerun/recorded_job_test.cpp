@@ -8,6 +8,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "analyzer/base/units.h"
 #include "analyzer/model/loader.h"
 #include "analyzer/spec/knobs.h"
 #include "replay/rerun/recorded_inputs.h"

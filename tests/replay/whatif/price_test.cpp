@@ -179,7 +179,7 @@ TEST_SUITE("fast") {
 
   TEST_CASE("a measured gain stays beside the new prediction") {
     Finding row = Proposes("fetch.parallelism", 2, 9.0);
-    row.recommendation->measured = stallscope::findings::Measurement{1.9, 1.8, 2.0, 2, ""};
+    row.recommendation->measured = stallscope::findings::Measurement{1.9, 1.8, 2.0, 2, "", {}};
     CHECK(Priced({row})[0].recommendation->measured->factor == 1.9);
   }
 }

@@ -36,9 +36,10 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("a Python generator and a py_function are serial, and more workers are no advice") {
-    for (const auto& [name, word] :
+    for (const auto& [file, word] :
          {std::pair{"tf_images_generator.xplane.pb.gz", "Python generator"},
           std::pair{"tf_images_python.xplane.pb.gz", "EagerPyFunc"}}) {
+      const std::string name = file;  // clang 14 captures no structured bindings
       CAPTURE(name);
       const Judged judged = Judge(ReadXPlaneFile(test::SamplePath(name)));
       const findings::Finding* const finding = judged.FindingOf("serial-source");
