@@ -81,9 +81,6 @@ class JobEngine {
   uint32_t FeederOf(uint32_t worker) const { return kFirstWorker + setup_.workers + worker; }
   uint32_t FirstMath() const { return kFirstWorker + 2 * setup_.workers; }
   bool PinsApart() const { return setup_.pins && setup_.workers > 0; }
-  double NsOf(const Pause& pause) const {
-    return setup_.evaluation_scale * pause.evaluates_ns + pause.other_ns;
-  }
 
   void Go(uint32_t who);
   void GoMain();
@@ -112,11 +109,14 @@ class JobEngine {
   void Take();
   void Arrived(const Message& message);
   void HandToFeeder(uint32_t worker, const Message& message);
+  void OweSend(uint32_t who, const BatchCost& batch);
   void Send(uint32_t worker);
+  void Receive(uint32_t who, const Message& message);
   void Deliver(const Message& message);
   void Release(const Message& message);
   void FetchHere();
   void OweStep();
+  void OwePause(const Pause& pause);
   void Share();
 
   const JobSetup& setup_;
@@ -329,7 +329,7 @@ bool JobEngine::MovesInPass() {
         main.blocked_ns += setup_.start.end_ns;
         if (!run_.steps.empty()) run_.steps.back().waits_after_ns += setup_.start.end_ns;
       }
-      main.blocked_ns += NsOf(costs_.between_passes);
+      OwePause(costs_.between_passes);
       main.state = JobState::kBegin;
       return true;
     default:
@@ -419,18 +419,13 @@ void JobEngine::Take() {
   if (from.empty()) return Sleep(kMain);
   main.now = from.front();
   from.pop_front();
-  if (!PinsApart() && !main.now.ends) {
-    Owe(kMain, costs_.batches[main.now.drawn].receive, setup_.fetch_scale);
-    if (main.now.first) Owe(kMain, setup_.start.first_receive);
-    Owe(kMain, setup_.more_receive);
-  }
+  if (!PinsApart()) Receive(kMain, main.now);
   main.state = JobState::kArrived;
 }
 
 void JobEngine::Arrived(const Message& message) {
   JobThread& main = threads_[kMain];
   main.state = JobState::kTake;
-  if (!PinsApart()) Release(message);
   if (message.ends) {
     pass_.EndShare(message.worker);
     to_issue_ = 1;
@@ -445,17 +440,24 @@ void JobEngine::Arrived(const Message& message) {
 void JobEngine::OweStep() {
   const size_t drawn = (run_.steps.size() - 1 + shift_) % costs_.steps.size();
   Owe(kMain, costs_.steps[drawn], setup_.step_scale);
+  if (pass_.handed() == 1 && StartsWorkers()) Owe(kMain, setup_.start.first_step);
   JobThread& main = threads_[kMain];
   // A reduction shortens waiting first: a copy is a wait.
   const double rest = main.blocked_ns + std::min(0.0, setup_.more_step_ns);
   main.blocked_ns = std::max(0.0, rest) + setup_.step_extra_ns;
   main.cpu_ns =
       std::max(0.0, main.cpu_ns + std::max(0.0, setup_.more_step_ns) + std::min(0.0, rest));
-  if (!costs_.pauses.empty()) main.blocked_ns += NsOf(costs_.pauses[drawn % costs_.pauses.size()]);
+  if (!costs_.pauses.empty()) OwePause(costs_.pauses[drawn % costs_.pauses.size()]);
   // The main thread's part of what all threads share was recorded as its own.
   if (costs_.math_ns <= 0 || costs_.math_threads < 2) return;
   const double each = costs_.math_ns / static_cast<double>(costs_.math_threads - 1);
   main.cpu_ns = std::max(0.0, main.cpu_ns - setup_.step_scale * each);
+}
+
+void JobEngine::OwePause(const Pause& pause) {
+  const double ns = setup_.evaluation_scale * pause.evaluates_ns + pause.other_ns;
+  threads_[kMain].cpu_ns += costs_.pause_cpu_share * ns;
+  threads_[kMain].blocked_ns += (1 - costs_.pause_cpu_share) * ns;
 }
 
 void JobEngine::Share() {
@@ -534,13 +536,20 @@ void JobEngine::GoFeeder(uint32_t number) {
         worker.made.pop_front();
         thread.state = JobState::kDone;
         if (thread.now.ends) break;
-        Owe(who, costs_.batches[thread.now.drawn].send, setup_.fetch_scale);
+        OweSend(who, costs_.batches[thread.now.drawn]);
         if (thread.now.first) Owe(who, setup_.start.first_send);
         Owe(who, setup_.more_send);
         break;
     }
     if (Spends(who)) return;
   }
+}
+
+// What waiting for the reader of a large message takes is simulated, not recorded.
+void JobEngine::OweSend(uint32_t who, const BatchCost& batch) {
+  Cost cost = batch.send;
+  if (batch.bytes > kPipeBytes) cost.blocked_ns = 0;
+  Owe(who, cost, setup_.fetch_scale);
 }
 
 void JobEngine::Send(uint32_t number) {
@@ -553,12 +562,25 @@ void JobEngine::Send(uint32_t number) {
   if (senders_.front() == number) Deliver(thread.now);
 }
 
-// A message that is larger than the pipe's buffer is out of the sender's hands when it is received.
+// A message that is larger than the pipe's buffer is out of the sender's hands when it is read.
 void JobEngine::Release(const Message& message) {
   if (!message.waits) return;
   senders_.pop_front();
   Wake(FeederOf(message.worker));
   if (!senders_.empty()) Deliver(threads_[FeederOf(senders_.front())].now);
+}
+
+// The sender is free as soon as its message is read, which takes far less than undoing it.
+void JobEngine::Receive(uint32_t who, const Message& message) {
+  Release(message);
+  if (message.ends) return;
+  Cost cost = costs_.batches[message.drawn].receive;
+  // The worker's thread that hands over its memory waits for the interpreter lock of one that
+  // fetches.
+  if (threads_[kFirstWorker + message.worker].sleeps) cost.blocked_ns = 0;
+  Owe(who, cost, setup_.fetch_scale);
+  if (message.first) Owe(who, setup_.start.first_receive);
+  Owe(who, setup_.more_receive);
 }
 
 void JobEngine::Deliver(const Message& message) {
@@ -576,7 +598,6 @@ void JobEngine::GoPin() {
   JobThread& thread = threads_[kPin];
   for (;;) {
     if (thread.state == JobState::kDone) {
-      Release(thread.now);
       pinned_.push_back(thread.now);
       WakeTaker();
       thread.state = JobState::kAsk;
@@ -584,12 +605,9 @@ void JobEngine::GoPin() {
     if (pipe_.empty()) return Sleep(kPin);
     thread.now = pipe_.front();
     pipe_.pop_front();
+    Receive(kPin, thread.now);
     if (!thread.now.ends) {
-      const BatchCost& cost = costs_.batches[thread.now.drawn];
-      Owe(kPin, cost.receive, setup_.fetch_scale);
-      if (thread.now.first) Owe(kPin, setup_.start.first_receive);
-      Owe(kPin, cost.pin, setup_.fetch_scale);
-      Owe(kPin, setup_.more_receive);
+      Owe(kPin, costs_.batches[thread.now.drawn].pin, setup_.fetch_scale);
       Owe(kPin, setup_.more_pin);
     }
     thread.state = JobState::kDone;

@@ -24,6 +24,8 @@ constexpr size_t kMostBatches = 65'536;
 constexpr std::string_view kWorkerName = "worker ";
 // Of the CPU that the main process's other threads burn for a batch: more is the math library's.
 constexpr double kQueuesNs = 400'000;
+// Fewer batches do not show what is burned besides them.
+constexpr double kFewestSeen = 8;
 // Less of a step's CPU than this is no work that threads share.
 constexpr double kShared = 0.1;
 constexpr std::string_view kFirstLoader = "loader";
@@ -49,7 +51,7 @@ struct Work {
   int64_t start_ns = 0;
   int64_t end_ns = 0;
   int64_t cpu_ns = 0;
-  bool fetches = false;
+  bool counts = false;  // a step of the main process, a fetch of a worker
 };
 
 // Of one process.
@@ -58,6 +60,14 @@ struct Process {
   std::vector<Work> work;                             // of its recorded threads
   std::vector<std::pair<int64_t, double>> cpu;        // samples of its counter
   std::optional<std::pair<int64_t, int64_t>> booted;  // a worker: from its start to its first batch
+};
+
+// CPU that processes burned outside of their recorded work, while it was sampled.
+struct Unseen {
+  double cpu_ns = 0;
+  double batches = 0;
+  // 0 if too few show it.
+  double PerBatch() const { return batches < kFewestSeen ? 0 : std::max(0.0, cpu_ns / batches); }
 };
 
 enum class Role : uint8_t { kNone, kSample, kFetch, kCollate, kTransport, kPin, kTrain };
@@ -82,6 +92,7 @@ class JobReader {
                    "record a job whose loader's work the shim knows"};
     }
     TakeSteps();
+    if (RestartsWorkers()) TakeFirstSteps();
     TakePasses();
     TakeStarts();
     TakeExtras();
@@ -122,11 +133,14 @@ class JobReader {
   double TakeEvaluated();
   void TakePinning();
   void TakeSteps();
+  void TakeFirstSteps();
   void TakePasses();
   void TakeStarts();
   void TakeExtras();
   void TakeMemory();
-  std::optional<double> Unseen(const Process& process, double& fetched) const;
+  attribution::Intervals Sampled(const Process& process) const;
+  double PausePerStep() const;
+  void AddUnseen(const Process& process, Unseen& all) const;
   bool IsMain(ProcessId process) const { return process == loader_.info.process; }
   // True for another loader's queue.
   bool IsOthers(const trace::SpanClass& wait) const {
@@ -137,6 +151,9 @@ class JobReader {
     return of.known() && of != loader_.info.id;
   }
   Pause PauseBehind(size_t step) const;
+  bool RestartsWorkers() const {
+    return costs_.loader.num_workers > 0 && !costs_.loader.persistent_workers;
+  }
   // A fetch that collates nothing found the end of the data.
   bool Whole(const Row& row) const { return row.fetched && (row.collated || !collates_); }
 
@@ -224,7 +241,7 @@ void JobReader::ReadWork(const model::Track& track, size_t span, Role role, Proc
                             : static_cast<int64_t>(spans.cpu_ns[span]);
   if (process != nullptr) {
     process->work.push_back({spans.start_ns[span], spans.EndNs(span), std::max<int64_t>(taken, 0),
-                             role == Role::kFetch});
+                             role == (IsMain(track.info.process) ? Role::kTrain : Role::kFetch)});
   }
   if (role == Role::kTrain) {
     step_cpu_ns_[item] = taken;
@@ -300,7 +317,7 @@ void JobReader::TakeBatches() {
   const uint64_t first = from > 0 && from < steps.size() ? steps[from].batch.value : uint64_t{0};
   const uint64_t end = past < steps.size() ? steps[past].batch.value : UINT64_MAX;
   const bool workers = costs_.loader.num_workers > 0;
-  if (workers && !costs_.loader.persistent_workers) TakeFirsts();
+  if (RestartsWorkers()) TakeFirsts();
   size_t sent = 0;
   uint64_t number = 0;
   for (const auto& [item, row] : rows_) {
@@ -432,6 +449,21 @@ void JobReader::TakeSteps() {
   }
 }
 
+void JobReader::TakeFirstSteps() {
+  const auto& steps = run_.rows.steps;
+  const size_t begin = attribution_.window.first_row;
+  std::vector<Cost*> firsts;
+  std::vector<const Cost*> later;
+  for (size_t i = 0; i < costs_.steps.size(); ++i) {
+    const size_t at = begin + i;
+    const bool first =
+        at == 0 || model::PassOfBatch(steps[at].batch) != model::PassOfBatch(steps[at - 1].batch);
+    if (first) firsts.push_back(&costs_.steps[i]);
+    if (!first) later.push_back(&costs_.steps[i]);
+  }
+  MoveFirstsToStart(firsts, later, firsts_);
+}
+
 void JobReader::TakePasses() {
   const auto& steps = run_.rows.steps;
   Pause all;
@@ -483,65 +515,90 @@ void JobReader::TakeStarts() {
   costs_.start->first_fetch = firsts_.first_fetch;
   costs_.start->first_send = firsts_.first_send;
   costs_.start->first_receive = firsts_.first_receive;
+  costs_.start->first_step = firsts_.first_step;
 }
 
-// CPU that the process burned in the window outside of its recorded work; and the batches that it
-// fetched meanwhile.
-std::optional<double> JobReader::Unseen(const Process& process, double& fetched) const {
-  if (process.work.empty()) return std::nullopt;
-  int64_t from = INT64_MAX;
-  int64_t to = INT64_MIN;
+// Between two samples of the process's counter each, in the window and while it works. Starting
+// workers is left out: what that burns is no cost of a batch.
+attribution::Intervals JobReader::Sampled(const Process& process) const {
+  attribution::Interval within = {INT64_MAX, INT64_MIN};
   for (const Work& work : process.work) {
-    from = std::min(from, work.start_ns);
-    to = std::max(to, work.end_ns);
+    within.start_ns = std::min(within.start_ns, work.start_ns);
+    within.end_ns = std::max(within.end_ns, work.end_ns);
   }
-  from = std::max(from, attribution_.window.start_ns);
-  to = std::min(to, attribution_.window.end_ns);
-  const std::pair<int64_t, double>* first = nullptr;
-  const std::pair<int64_t, double>* last = nullptr;
-  for (const auto& sample : process.cpu) {
-    if (sample.first < from || sample.first > to) continue;
-    if (first == nullptr) first = &sample;
-    last = &sample;
+  within.start_ns = std::max(within.start_ns, attribution_.window.start_ns);
+  within.end_ns = std::min(within.end_ns, attribution_.window.end_ns);
+  const attribution::Intervals startups = attribution::UnionWithin(startups_, within);
+  attribution::Intervals sampled;
+  for (size_t i = 0; i + 1 < process.cpu.size(); ++i) {
+    const attribution::Interval at = {process.cpu[i].first, process.cpu[i + 1].first};
+    if (at.start_ns < within.start_ns || at.end_ns > within.end_ns) continue;
+    const auto startup = std::partition_point(
+        startups.begin(), startups.end(),
+        [&](const attribution::Interval& other) { return other.end_ns <= at.start_ns; });
+    if (startup == startups.end() || startup->start_ns >= at.end_ns) sampled.push_back(at);
   }
-  if (first == nullptr || last->first <= first->first) return std::nullopt;
-  double seen = 0;
+  return attribution::UnionWithin(std::move(sampled), within);
+}
+
+void JobReader::AddUnseen(const Process& process, Unseen& all) const {
+  const attribution::Intervals sampled = Sampled(process);
+  for (const auto& [time, value] : process.cpu) {
+    for (const attribution::Interval& at : sampled) {
+      if (time == at.start_ns) all.cpu_ns -= value;
+      if (time == at.end_ns) all.cpu_ns += value;
+    }
+  }
   for (const Work& work : process.work) {
-    const int64_t begin = std::max(work.start_ns, first->first);
-    const int64_t end = std::min(work.end_ns, last->first);
-    if (end <= begin) continue;
-    const double part =
-        static_cast<double>(end - begin) / static_cast<double>(work.end_ns - work.start_ns);
-    seen += part * static_cast<double>(work.cpu_ns);
-    if (work.fetches) fetched += part;
+    auto at = std::partition_point(
+        sampled.begin(), sampled.end(),
+        [&](const attribution::Interval& other) { return other.end_ns <= work.start_ns; });
+    for (; at != sampled.end() && at->start_ns < work.end_ns; ++at) {
+      const int64_t seen =
+          std::min(at->end_ns, work.end_ns) - std::max(at->start_ns, work.start_ns);
+      const double part =
+          static_cast<double>(seen) / static_cast<double>(work.end_ns - work.start_ns);
+      all.cpu_ns -= part * static_cast<double>(work.cpu_ns);
+      if (work.counts) all.batches += part;
+    }
   }
-  return last->second - first->second - seen;
+}
+
+// On average, those between passes included.
+double JobReader::PausePerStep() const {
+  double ns = 0;
+  for (const Pause& pause : costs_.pauses) ns += pause.evaluates_ns + pause.other_ns;
+  if (!costs_.pauses.empty()) ns /= static_cast<double>(costs_.pauses.size());
+  const Pause& between = costs_.between_passes;
+  return ns + (between.evaluates_ns + between.other_ns) *
+                  static_cast<double>(costs_.passes.size()) /
+                  static_cast<double>(std::max<size_t>(1, run_.rows.steps.size()));
 }
 
 void JobReader::TakeExtras() {
-  double workers_ns = 0;
-  double workers_fetched = 0;
+  Unseen workers;
   for (const Process& process : processes_) {
-    if (!process.worker) continue;
-    double fetched = 0;
-    const auto unseen = Unseen(process, fetched);
-    if (!unseen || fetched <= 0) continue;
-    workers_ns += *unseen;
-    workers_fetched += fetched;
+    if (process.worker) AddUnseen(process, workers);
   }
-  if (workers_fetched > 0) costs_.worker_extra_ns = std::max(0.0, workers_ns / workers_fetched);
+  costs_.worker_extra_ns = workers.PerBatch();
   if (!loader_.info.process.known() || costs_.steps.empty()) return;
-  double fetched = 0;
-  const auto unseen = Unseen(processes_[loader_.info.process.value], fetched);
-  if (!unseen) return;
+  Unseen main;
+  AddUnseen(processes_[loader_.info.process.value], main);
+  double extra = std::max(0.0, main.PerBatch() - costs_.hand_out_ns);
+  if (const double pause_ns = PausePerStep(); pause_ns > 0) {
+    costs_.pause_cpu_share = std::min(1.0, extra / pause_ns);
+    extra -= costs_.pause_cpu_share * pause_ns;
+  }
+  costs_.math_threads = std::max<int64_t>(1, std::llround(attribution_.cpu.cores));
   double step_ns = 0;
   for (const Cost& step : costs_.steps) step_ns += static_cast<double>(step.cpu_ns);
-  const auto steps = static_cast<double>(costs_.steps.size());
-  const double extra = std::max(0.0, *unseen / steps - costs_.hand_out_ns);
+  step_ns /= static_cast<double>(costs_.steps.size());
   costs_.math_ns = std::max(0.0, extra - kQueuesNs);
-  if (costs_.math_ns < kShared * step_ns / steps) costs_.math_ns = 0;
+  if (costs_.math_ns < kShared * step_ns) costs_.math_ns = 0;
   costs_.main_extra_ns = extra - costs_.math_ns;
-  costs_.math_threads = std::max<int64_t>(1, std::llround(attribution_.cpu.cores));
+  // The library's threads share work evenly: what is more than the main one's is spinning, which
+  // ends where cores are scarce.
+  costs_.math_ns = std::min(costs_.math_ns, step_ns * static_cast<double>(costs_.math_threads - 1));
 }
 
 void JobReader::TakeMemory() {

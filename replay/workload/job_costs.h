@@ -44,6 +44,8 @@ struct WorkerStart {
   double end_ns = 0;           // of the main process, to end them all
   // More than for later batches, for a worker's first: its memory and caches are cold.
   Cost first_fetch, first_send, first_receive;
+  // Likewise for the first step afterward: the main process's memory is shared with the workers.
+  Cost first_step;
 };
 
 struct JobCosts;
@@ -67,6 +69,7 @@ struct JobCosts {
   // Evaluation and checkpoints after a step within a pass, by step; empty: none.
   std::vector<Pause> pauses;
   Pause between_passes;  // additionally: the same after a pass, on average
+  double pause_cpu_share = 0;  // of all of these, the part that the main process computes
   std::vector<Evaluation> evaluations;
   double evaluated_ns = 0;  // total, including loaders whose work was not recorded
   // False if pin_memory was set and nothing was pinned: without an accelerator it has no effect.

@@ -10,6 +10,24 @@ namespace {
 // Fewer do not show what a worker's first batch costs.
 constexpr size_t kFewestFirsts = 6;
 
+// Scales the first ones to what later ones cost on average. Returns the difference.
+Cost MoveMore(const std::vector<Cost*>& firsts, const std::vector<const Cost*>& later) {
+  Cost more;
+  if (std::min(firsts.size(), later.size()) < kFewestFirsts) return more;
+  for (float Cost::*const of : {&Cost::cpu_ns, &Cost::blocked_ns, &Cost::io_ns}) {
+    double first = 0;
+    double usual = 0;
+    for (const Cost* cost : firsts) first += cost->*of;
+    for (const Cost* cost : later) usual += cost->*of;
+    first /= static_cast<double>(firsts.size());
+    usual /= static_cast<double>(later.size());
+    if (first <= usual) continue;
+    more.*of = static_cast<float>(first - usual);
+    for (Cost* cost : firsts) cost->*of *= static_cast<float>(usual / first);
+  }
+  return more;
+}
+
 }  // namespace
 
 std::optional<WorkerStart> StartOf(const LoaderSpec& loader,
@@ -56,23 +74,21 @@ std::optional<WorkerStart> StartOf(const LoaderSpec& loader,
 
 void MoveFirstsToStart(const std::vector<BatchCost*>& firsts,
                        const std::vector<const BatchCost*>& later, WorkerStart& start) {
-  if (std::min(firsts.size(), later.size()) < kFewestFirsts) return;
-  const auto settle = [&](Cost BatchCost::*part, float Cost::*of, Cost& more) {
-    double first = 0;
-    double usual = 0;
-    for (const BatchCost* cost : firsts) first += cost->*part.*of;
-    for (const BatchCost* cost : later) usual += cost->*part.*of;
-    first /= static_cast<double>(firsts.size());
-    usual /= static_cast<double>(later.size());
-    if (first <= usual) return;
-    more.*of = static_cast<float>(first - usual);
-    for (BatchCost* cost : firsts) cost->*part.*of *= static_cast<float>(usual / first);
+  const auto settle = [&](Cost BatchCost::*part, Cost& more) {
+    std::vector<Cost*> first;
+    std::vector<const Cost*> usual;
+    for (BatchCost* cost : firsts) first.push_back(&(cost->*part));
+    for (const BatchCost* cost : later) usual.push_back(&(cost->*part));
+    more = MoveMore(first, usual);
   };
-  for (float Cost::*const of : {&Cost::cpu_ns, &Cost::blocked_ns, &Cost::io_ns}) {
-    settle(&BatchCost::fetch, of, start.first_fetch);
-    settle(&BatchCost::send, of, start.first_send);
-    settle(&BatchCost::receive, of, start.first_receive);
-  }
+  settle(&BatchCost::fetch, start.first_fetch);
+  settle(&BatchCost::send, start.first_send);
+  settle(&BatchCost::receive, start.first_receive);
+}
+
+void MoveFirstsToStart(const std::vector<Cost*>& firsts, const std::vector<const Cost*>& later,
+                       WorkerStart& start) {
+  start.first_step = MoveMore(firsts, later);
 }
 
 }  // namespace stallscope::replay

@@ -27,5 +27,8 @@ std::optional<WorkerStart> StartOf(const LoaderSpec& loader,
 // difference there, so that all cost the same. Does nothing if there are too few.
 void MoveFirstsToStart(const std::vector<BatchCost*>& firsts,
                        const std::vector<const BatchCost*>& later, WorkerStart& start);
+// The same for the main process's first steps after it started workers.
+void MoveFirstsToStart(const std::vector<Cost*>& firsts, const std::vector<const Cost*>& later,
+                       WorkerStart& start);
 
 }  // namespace stallscope::replay

@@ -51,6 +51,7 @@ struct Evaluating : RunBuilder {
   StageId fetch2 = Stage("loader2.fetch", "map");
   StageId trainer = Stage("trainer", "trainer", 1, true, {loader});
   TrackId main = Thread("train.py", trainer);
+  double burned = 0;  // CPU of the main process, of the 73 ms between two passes
 
   Run Made() {
     run.info.job.command = {"python", "train.py"};
@@ -66,8 +67,12 @@ struct Evaluating : RunBuilder {
       (i == 0 ? run.stages[fetch.value] : run.stages[fetch2.value]).loader = LoaderId{i};
     }
     run.stages[loader.value].loader = LoaderId{0};
+    const stallscope::CounterId cpu = Counter("process1.cpu");
+    run.counters.back().process = ProcessId{0};
     int64_t now = 0;
     for (uint64_t pass = 0; pass < 2; ++pass) {
+      Sample(cpu, now, static_cast<double>(pass) * burned);
+      Sample(cpu, now + 20 * 15 * kMs, static_cast<double>(pass) * burned);
       for (uint64_t i = 0; i < 20; ++i) {
         const uint64_t item = pass << 32U | i;
         Work(main, fetch, now, now + 10 * kMs, {.item = item});
@@ -96,7 +101,8 @@ struct Evaluating : RunBuilder {
 };
 
 // Eight passes of six batches with two workers, which restart with each: a worker's first batch
-// takes 9 ms to fetch and 3 ms to send, a later one 3 and 1.
+// takes 9 ms to fetch and 3 ms to send, a later one 3 and 1; the first step 3 ms, a later one 1.
+// Starting the workers burns 8 ms, and what else the main process does in a pass 1.2.
 struct Restarting : RunBuilder {
   static constexpr int64_t kMs = 1'000'000;
   StageId sampler = Stage("sampler", "source");
@@ -119,12 +125,21 @@ struct Restarting : RunBuilder {
     for (const StageId stage : {sampler, fetch, transport, loader}) {
       run.stages[stage.value].loader = LoaderId{0};
     }
+    const stallscope::CounterId cpu = Counter("process1.cpu");
+    run.counters.back().process = ProcessId{0};
     for (uint64_t pass = 0; pass < 8; ++pass) {
       const auto process = static_cast<uint32_t>(1 + 2 * pass);
       for (const uint32_t worker : {0U, 1U}) {
         run.processes.push_back({ProcessId{process + worker}, "worker", 10 + process, 1, {}, 0, 0});
       }
       const int64_t begin = static_cast<int64_t>(pass) * 100 * kMs;
+      Wait(main, stallscope::trace::WaitCause::kStartup, {}, begin, begin + 10 * kMs);
+      Work(main, sampler, begin + 10 * kMs, begin + 12 * kMs, {.item = pass << 32U});
+      const double burned = static_cast<double>(pass) * 9.2 * kMs;
+      Sample(cpu, begin, burned);
+      Sample(cpu, begin + 10 * kMs, burned + 8 * kMs);
+      Sample(cpu, begin + 22 * kMs, burned + 8 * kMs);
+      Sample(cpu, begin + 45 * kMs, burned + 9.2 * kMs);
       for (const uint32_t worker : {0U, 1U}) {
         const TrackId thread = Thread("worker " + std::to_string(worker), fetch);
         run.tracks[thread.value].info.process = ProcessId{process + worker};
@@ -138,19 +153,20 @@ struct Restarting : RunBuilder {
         }
       }
       int64_t now = begin + 22 * kMs;
-      for (uint64_t i = 0; i < 6; ++i, now += 3 * kMs) {
+      for (uint64_t i = 0; i < 6; ++i) {
         const uint64_t item = pass << 32U | i;
+        const int64_t done = now + (i == 0 ? 4 : 2) * kMs;
         Work(main, transport, now, now + kMs, {.item = item});
-        Work(main, trainer, now + kMs, now + 2 * kMs, {.item = item});
+        Work(main, trainer, now + kMs, done, {.item = item});
         Step({.index = pass * 6 + i,
               .requested = now,
               .received = now + kMs,
               .issued = now + kMs,
-              .done = now + 2 * kMs,
+              .done = done,
               .batch = item,
               .samples = 4});
+        now = done + kMs;
       }
-      Work(main, sampler, now + 2 * kMs, now + 4 * kMs, {.item = (pass + 1) << 32U});
     }
     return std::move(run);
   }
@@ -181,6 +197,18 @@ TEST_SUITE("fast") {
     CHECK(own.cpu_ns + own.blocked_ns == doctest::Approx(2e6));
     CHECK(costs.copy_ns == 0);
     CHECK(costs.pins);
+  }
+
+  TEST_CASE("job costs: what the main process burns between its steps is no library's work") {
+    Evaluating shape;
+    shape.burned = 36.5e6;
+    const Run run = shape.Made();
+    const auto built = BuildWorkload(run, Attribute(run));
+    REQUIRE(built.ok());
+    const JobCosts& costs = *built.value().recorded->job;
+    CHECK(costs.pause_cpu_share == doctest::Approx(0.5).epsilon(0.05));
+    CHECK(costs.math_ns == 0);
+    CHECK(costs.main_extra_ns < 0.01e6);
   }
 
   TEST_CASE("job costs: an evaluation within a pass is a pause after its step") {
@@ -246,7 +274,16 @@ TEST_SUITE("fast") {
       CHECK(batch.send.cpu_ns + batch.send.blocked_ns == doctest::Approx(1e6).epsilon(0.01));
     }
     // Choosing the next pass's indices is no pause: it has a cost of its own.
-    CHECK(costs.between_passes.other_ns == doctest::Approx(81e6).epsilon(0.01));
+    CHECK(costs.between_passes.other_ns == doctest::Approx(69e6).epsilon(0.01));
+    REQUIRE(costs.start.has_value());
+    CHECK(costs.start->first_step.cpu_ns + costs.start->first_step.blocked_ns ==
+          doctest::Approx(2e6).epsilon(0.01));
+    for (const auto& step : costs.steps) {
+      CHECK(step.cpu_ns + step.blocked_ns == doctest::Approx(1e6).epsilon(0.01));
+    }
+    // What starting the workers burns is no cost of a batch.
+    CHECK(costs.pause_cpu_share == doctest::Approx(1.2 / 69).epsilon(0.2));
+    CHECK(costs.math_ns == 0);
   }
 
   TEST_CASE("job costs: what the trace does not hold is empty, and said") {

@@ -49,5 +49,6 @@ TEST_SUITE("fast") {
     CHECK(start.first_send.blocked_ns == 0);
     CHECK(costs[0].fetch.cpu_ns == doctest::Approx(300));
     CHECK(costs[0].send.blocked_ns == 50);
+    CHECK(start.first_step.cpu_ns == 0);
   }
 }
