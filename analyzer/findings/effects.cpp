@@ -9,10 +9,6 @@
 namespace stallscope::findings {
 namespace {
 
-bool IsEmulated(const Case& c) {
-  return c.spec.has_value() && c.spec->trainer.device == TrainerDevice::kEmulated;
-}
-
 // How much compute grows with the batch. An emulated device defines it; a run with batches of one
 // size does not show it of a real one.
 Assumed GrowthWithBatch(const Case& c, double factor) {

@@ -258,6 +258,10 @@ bool KnowsCpu(const attribution::StageUse& use) {
   return use.cpu_ns + use.blocked_ns + use.contention_ns > 0;
 }
 
+bool IsEmulated(const Case& c) {
+  return c.spec.has_value() && c.spec->trainer.device == TrainerDevice::kEmulated;
+}
+
 std::string WhyNotSideBySide(const Case& c) {
   if (!c.run.imported()) return "";
   const auto& stages = c.attribution.stages;

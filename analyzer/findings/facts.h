@@ -75,6 +75,8 @@ std::string NameOf(const Case& c, StageId stage);
 bool HasAccelerator(const Case& c);
 // Its kernels' times depend on what they compute; an emulated device's are given.
 bool ComputesReally(const Case& c);
+// True if the spec defines what the device's work takes.
+bool IsEmulated(const Case& c);
 
 // True if the trace shows how much of the stage's work was on a core.
 bool KnowsCpu(const attribution::StageUse& use);

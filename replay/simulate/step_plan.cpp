@@ -29,8 +29,10 @@ void PlanEmulated(const Workload& workload, double replicas, StepPlan& plan) {
   const auto streams = static_cast<double>(workload.spec.transfer.streams);
   plan.copy_ns =
       figures.h2d_latency_us * 1e3 * streams * (plan.copy_blocks ? replicas : 1) + bytes / rate;
-  const double launches = LaunchesOf(workload, replicas) * replicas;
-  plan.issue_wait_ns = launches * figures.launch_us * 1e3;
+  const double launches = LaunchesOf(workload, replicas);
+  plan.issue_wait_ns = launches * replicas * figures.launch_us * 1e3;
+  // What else issuing takes is the trainer's work for each launch.
+  if (costs.launches > 0) plan.issue_cpu_ns *= launches / costs.launches;
   if (trainer.graph == GraphMode::kEager && costs.kernels > 0) {
     plan.last_kernel_ns = plan.compute_ns / costs.kernels;
   }

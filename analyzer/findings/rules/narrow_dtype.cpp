@@ -55,6 +55,15 @@ std::optional<Narrowing> NarrowingOf(const Spec& spec) {
   return Narrowing{Setting("transfer.dtype", "float16"), "copy float16 values", kLeftOfHalves};
 }
 
+// An emulated link takes its latency and a time for each byte.
+Assumed LeftOf(const Case& c, const Narrowing& narrowing) {
+  if (!IsEmulated(c)) return narrowing.left;
+  const double latency = LatencyPartOfCopies(c);
+  Assumed left;
+  left.fill(latency + (1 - latency) * narrowing.left[2]);
+  return left;
+}
+
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!c.spec.has_value() || !Worth(c, Category::kTransfer)) return;
   if (c.spec->transfer.dtype != TransferDtype::kFloat32) return;
@@ -69,7 +78,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
        bytes > 0 ? fmt::format("{} per batch", Bytes(bytes))
                  : std::string("transfer.dtype: float32"));
   Recommend(draft, narrowing->text, narrowing->patch,
-            WithExposedTimes(Category::kTransfer, narrowing->left));
+            WithExposedTimes(Category::kTransfer, LeftOf(c, *narrowing)));
   CostsMemory(draft, -bytes * (1 - narrowing->left[2]));
   if (HasAccelerator(c) && !ComputesReally(c)) {
     draft.finding.recommendation->assumptions.emplace_back(

@@ -327,6 +327,32 @@ TEST_SUITE("fast") {
     CHECK(unknown.high == doctest::Approx(pageable.high));
   }
 
+  TEST_CASE("kernel-fusion: the gain is that of the launches which neighbors would save") {
+    using stallscope::attribution::Category;
+    const auto gain = [](const std::vector<std::string>& step) {
+      CaseBuilder builder;
+      builder.spec.trainer.graph = stallscope::GraphMode::kEager;
+      builder.spec.trainer.fuse = false;
+      builder.spec.trainer.device = stallscope::TrainerDevice::kEmulated;
+      builder.Spend(Category::kLaunch, 0.6, Bound::kLaunch);
+      builder.attribution.kernels.clear();
+      for (const std::string& name : step) {
+        stallscope::trace::Kernel kernel;
+        kernel.name = builder.Intern(name);
+        builder.run.rows.kernels.push_back(kernel);
+        builder.attribution.kernels.push_back({kernel.name, 10'000, 50'000'000, 0.1, false});
+      }
+      const auto finding = builder.FindingOf("kernel-fusion");
+      return finding.has_value() ? finding->recommendation->gain->predicted : 0.0;
+    };
+    const double one = gain({"gemm", "add_bias", "gelu", "gemm", "transpose"});
+    const double two = gain({"gemm", "add_bias", "gelu", "add", "gemm"});
+    CHECK(one > 1.05);
+    CHECK(two > one);
+    // Elementwise ones, but none beside another.
+    CHECK(gain({"gemm", "add_bias", "gemm", "gelu", "gemm"}) == 0);
+  }
+
   TEST_CASE("decode-crop: code for the crop that the spec has") {
     for (const Scenario& scenario : AllScenarios()) {
       if (scenario.id != "decode-crop") continue;
