@@ -63,7 +63,10 @@ std::string FieldOf(const std::string& path) { return path.substr(path.rfind('.'
 // The axes without their stages where that names each of them; a cut name would hide the very
 // values that tell the rows apart.
 std::string ShortName(const SweepTable& table, const SweepRow& row) {
-  if (row.name.size() <= kNameWidth || row.values.size() != table.axes.size()) return row.name;
+  if (row.name.size() <= kNameWidth || table.axes.empty() ||
+      row.values.size() != table.axes.size()) {
+    return row.name;
+  }
   std::vector<std::string> fields;
   std::string name;
   for (size_t i = 0; i < table.axes.size(); ++i) {

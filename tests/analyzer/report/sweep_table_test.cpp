@@ -141,6 +141,10 @@ TEST_SUITE("fast") {
     for (const char* label : {"  #1 ", "  #2 ", "  #3 "}) CHECK(CountWord(text, label) == 2);
     CHECK(text.find("#1: " + common + "transfer.pinned=true\n") != std::string::npos);
     CHECK(text.find("#2: " + common + "transfer.pinned=false\n") != std::string::npos);
+    // Also one long name alone, without an axis that it could leave out.
+    table.rows = {Row("cache", 100, 0, 0), Row("precomputed-augmentation in decode", 200, 0, 0)};
+    CHECK(report::WriteText(DocumentOf(table)).find("#2: precomputed-augmentation in decode\n") !=
+          std::string::npos);
     // Two that are called the same are still two.
     table.rows = {Row("twice", 100, 0, 0), Row("twice", 200, 0, 0)};
     CHECK(CountWord(report::WriteText(DocumentOf(table)), "  #2 ") == 2);
