@@ -298,7 +298,7 @@ void BlameWalk::ExplainWork(const TrackView& view, size_t span, Interval part, i
 
 // Both ends of a transport run in threads beside those that do a process's work, and need its
 // interpreter for each of their many short steps. The receiving end needs the sender's as well: it
-// gets the memory of each array from a thread there.
+// gets the memory of each array from a thread there. Other batches' transports count as such work.
 void BlameWalk::ExplainHeld(const TrackView& view, size_t span, Interval part, int depth,
                             Split& split, Shares& shares) const {
   const int64_t off_ns = split.contention_ns + split.blocked_ns;
@@ -314,12 +314,13 @@ void BlameWalk::ExplainHeld(const TrackView& view, size_t span, Interval part, i
     const auto threads = threads_.find(process);
     if (threads == threads_.end()) continue;
     for (const TrackId thread : threads->second) {
+      if (thread == view.track().info.id) continue;
       const TrackView& other = views_[thread.value];
       other.Walk(
           part,
           [&](size_t i, Interval at) {
             const StageId stage = other.ClassOf(i).stage;
-            if (!IsWork(other, i) || model::IsTransport(run_, stage)) return;
+            if (!IsWork(other, i)) return;
             const Split works = split_.Of(other, i, at.ns());
             held.Add(stage, Cause::kCpu, works.cpu_ns);
             held.Add(stage, Cause::kCpuContention, works.contention_ns);

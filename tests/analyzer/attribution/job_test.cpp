@@ -170,6 +170,22 @@ TEST_SUITE("fast") {
     CHECK(s.Blamed(attribution, s.transport, Cause::kBlocked) == 5);
   }
 
+  TEST_CASE("job: a transport that waits for another one's pickling is bound by the CPU") {
+    JobScene s;
+    const TrackId feeder = s.Thread("worker 0 feeder", s.transport);
+    s.run.tracks[s.main.value].info.process = ProcessId{0};
+    s.run.tracks[s.worker.value].info.process = ProcessId{1};
+    s.run.tracks[feeder.value].info.process = ProcessId{1};
+    s.Work(feeder, s.transport, 0, 20, {.item = kAwaited, .cpu = 20});
+    s.Work(feeder, s.transport, 20, 90, {.item = 1001, .cpu = 70});
+    s.Wait(s.main, WaitCause::kEmpty, s.queue, 0, 20);
+    s.Work(s.main, s.transport, 20, 100, {.item = kAwaited, .cpu = 10});
+    const Attribution attribution = s.Explain();
+    // All of the sender's; 10 of its own, and the 70 off the CPU while the next one is pickled.
+    CHECK(s.Blamed(attribution, s.transport, Cause::kCpu) == 100);
+    CHECK(s.Blamed(attribution, s.transport, Cause::kBlocked) == 0);
+  }
+
   TEST_CASE("job: order, where the other worker has no room to go on") {
     JobScene s;
     s.Work(s.worker, s.fetch, 0, 100, {.item = kAwaited, .cpu = 100});
