@@ -15,6 +15,9 @@ namespace stallscope::attribution {
 namespace {
 
 constexpr std::string_view kThread = "thread";
+// Fewer samples, or ones that all have about the same parts, do not tell two rates apart.
+constexpr size_t kFewestPieces = 6;
+constexpr double kApart = 0.1;
 
 // "thread1234.run_wait", also where its rank stands before it.
 bool IsOfThread(std::string_view name, std::string_view of_rank, std::string_view what) {
@@ -84,6 +87,43 @@ std::optional<double> CounterRates::Rate(std::string_view name, uint32_t rank) c
   return grown / static_cast<double>(series->last_ns - series->first_ns);
 }
 
+std::optional<double> CounterRates::RateWithin(std::string_view name, uint32_t rank,
+                                               const Intervals& set) const {
+  const Series* const series = Find(name, rank);
+  if (series == nullptr) return std::nullopt;
+  const auto counter = static_cast<size_t>(series - series_.data());
+  // Least squares: growth = a * (what is within) + b * (what is not).
+  double inside_inside = 0;
+  double inside_outside = 0;
+  double outside_outside = 0;
+  double inside_grown = 0;
+  double outside_grown = 0;
+  size_t pieces = 0;
+  const trace::Sample* last = nullptr;
+  for (const trace::Sample& sample : run_.rows.samples) {
+    if (!sample.counter.known() || sample.counter.value != counter) continue;
+    const trace::Sample* const before = std::exchange(last, &sample);
+    if (before == nullptr) continue;
+    const Interval piece{before->time_ns, sample.time_ns};
+    if (piece.start_ns < window_.start_ns || piece.end_ns > window_.end_ns) continue;
+    const auto inside = static_cast<double>(Length(Intersect(set, piece)));
+    const double outside = static_cast<double>(piece.ns()) - inside;
+    const double grown = std::max(0.0, sample.value - before->value);
+    inside_inside += inside * inside;
+    inside_outside += inside * outside;
+    outside_outside += outside * outside;
+    inside_grown += inside * grown;
+    outside_grown += outside * grown;
+    ++pieces;
+  }
+  const double apart = inside_inside * outside_outside - inside_outside * inside_outside;
+  if (pieces < kFewestPieces || apart <= kApart * inside_inside * outside_outside) {
+    return std::nullopt;
+  }
+  const double rate = (inside_grown * outside_outside - outside_grown * inside_outside) / apart;
+  return std::clamp(rate, 0.0, 1.0);
+}
+
 std::optional<Interval> CounterRates::Sampled(std::string_view name, uint32_t rank) const {
   const Series* const series = Find(name, rank);
   if (series == nullptr) return std::nullopt;
@@ -134,9 +174,30 @@ double WorkedNs(const model::Run& run, const model::Track& track, const Window& 
   return static_cast<double>(worked);
 }
 
+// The union of the track's spans that count.
+template <class Counts>
+Intervals SpansOf(const model::Run& run, const model::Track& track, const Window& window,
+                  Counts&& counts) {
+  Intervals spans;
+  for (size_t i = 0; i < track.spans.size(); ++i) {
+    if (counts(run.ClassOf(track, i))) {
+      spans.push_back({track.spans.start_ns[i], track.spans.EndNs(i)});
+    }
+  }
+  return UnionWithin(std::move(spans), {window.start_ns, window.end_ns});
+}
+
+Intervals PipelineWork(const model::Run& run, const model::Track& track, const Window& window) {
+  return SpansOf(run, track, window, [&](const trace::SpanClass& what) {
+    return what.kind == trace::SpanKind::kWork && what.stage.known() &&
+           !model::IsTrainer(run, what.stage);
+  });
+}
+
 // The pipeline work of the trainer's thread is on a track of the profile, which has no CPU times:
-// they are on the recorder's track of the same thread.
-void TakeTrainersTimes(const model::Run& run, std::vector<ThreadTime>& times) {
+// they are on the recorder's track of the same thread, and include what the trainer does itself.
+void TakeTrainersTimes(const model::Run& run, const Window& window, const CounterRates& counters,
+                       std::vector<ThreadTime>& times) {
   std::map<ProcessId, size_t> trainers;
   const auto trains = [&](size_t i) {
     const trace::TrackInfo& info = run.tracks[i].info;
@@ -152,27 +213,31 @@ void TakeTrainersTimes(const model::Run& run, std::vector<ThreadTime>& times) {
     if (!trains(i) || times[i].on_cpu_ns.has_value()) continue;
     const auto recorded = trainers.find(run.tracks[i].info.process);
     if (recorded == trainers.end()) continue;
-    times[i] = times[recorded->second];
-    times[i].beside = true;
+    ThreadTime& time = times[i];
+    time = times[recorded->second];
+    time.trains = time.beside = true;
+    const Intervals work = PipelineWork(run, run.tracks[i], window);
+    const auto within = [&](const char* what) -> std::optional<double> {
+      const trace::TrackInfo& info = run.tracks[recorded->second].info;
+      const auto rate = counters.RateWithin(
+          std::string(kThread) + std::to_string(info.thread) + what, run.tracks[i].rank, work);
+      if (!rate.has_value()) return std::nullopt;
+      return *rate * static_cast<double>(Length(work));
+    };
+    const auto on_cpu_ns = within(".on_cpu");
+    const auto run_wait_ns = within(".run_wait");
+    if (!on_cpu_ns.has_value()) continue;
+    time.on_cpu_ns = on_cpu_ns;
+    if (time.run_wait_ns.has_value()) time.run_wait_ns = run_wait_ns.value_or(0);
+    time.beside = false;
   }
 }
 
 // The fraction of the other threads' work that falls into this track's work for the pipeline:
 // TensorFlow's threads compute what a node calls while the caller waits.
 double PartForPipeline(const model::Run& run, size_t track, const Window& window) {
-  const Interval within{window.start_ns, window.end_ns};
-  const auto spans_of = [&](const model::Track& of, auto&& counts) {
-    Intervals spans;
-    for (size_t i = 0; i < of.spans.size(); ++i) {
-      if (counts(run.ClassOf(of, i))) spans.push_back({of.spans.start_ns[i], of.spans.EndNs(i)});
-    }
-    return UnionWithin(std::move(spans), within);
-  };
   const model::Track& trainer = run.tracks[track];
-  const Intervals own = spans_of(trainer, [&](const trace::SpanClass& what) {
-    return what.kind == trace::SpanKind::kWork && what.stage.known() &&
-           !model::IsTrainer(run, what.stage);
-  });
+  const Intervals own = PipelineWork(run, trainer, window);
   int64_t all = 0;
   int64_t beside = 0;
   for (const model::Track& other : run.tracks) {
@@ -183,7 +248,7 @@ double PartForPipeline(const model::Run& run, size_t track, const Window& window
         other.info.thread == trainer.info.thread || model::IsTrainer(run, other.info.stage)) {
       continue;
     }
-    const Intervals at_work = spans_of(other, [](const trace::SpanClass& what) {
+    const Intervals at_work = SpansOf(run, other, window, [](const trace::SpanClass& what) {
       return what.activity == trace::SpanActivity::kFunction ||
              what.activity == trace::SpanActivity::kOperator;
     });
@@ -211,7 +276,7 @@ void ShareOutPools(const model::Run& run, const Window& window, const CounterRat
   }
   for (size_t i = 0; i < run.tracks.size(); ++i) {
     const ProcessId process = run.tracks[i].info.process;
-    if (!times[i].beside || worked[process] > 0) continue;
+    if (!times[i].trains || worked[process] > 0) continue;
     pools[process] = {{i, PartForPipeline(run, i, window)}};
   }
   for (const auto& [process, tracks] : pools) {
@@ -261,7 +326,7 @@ std::vector<ThreadTime> TimesOfThreads(const model::Run& run, const Window& wind
     times[i] = {in_window(thread + ".on_cpu"), in_window(thread + ".run_wait")};
   }
   if (run.imported() && !run.processes.empty()) {
-    TakeTrainersTimes(run, times);
+    TakeTrainersTimes(run, window, counters, times);
     ShareOutPools(run, window, counters, times);
   }
   return times;

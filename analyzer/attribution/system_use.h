@@ -22,6 +22,10 @@ class CounterRates {
   // The same of all threads of which this was recorded ("run_wait"), shared over the window: a
   // thread may live for a part of it.
   std::optional<double> RateOfThreads(std::string_view what, uint32_t rank) const;
+  // The same within `set`, which is in the window, told from the growth outside by samples that
+  // have more of one or of the other. Nothing if they do not tell them apart. In [0, 1].
+  std::optional<double> RateWithin(std::string_view name, uint32_t rank,
+                                   const Intervals& set) const;
   // From its first sample to its last, including those just outside of the window.
   std::optional<Interval> Sampled(std::string_view name, uint32_t rank) const;
   // Of the samples in the window; of all, if none is.
@@ -49,6 +53,7 @@ class CounterRates {
 struct ThreadTime {
   std::optional<double> on_cpu_ns;
   std::optional<double> run_wait_ns;
+  bool trains = false;   // the thread is the trainer's, and this only of its pipeline's work
   bool beside = false;   // part of it may belong to work that is not recorded
   double called_ns = 0;  // of on_cpu_ns: on other threads, which compute what this one waits for
 };

@@ -1,8 +1,11 @@
 // How work divides into cpu, cpu_contention, blocked and unknown, and what is renamed.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 
+#include "analyzer/attribution/system_use.h"
+#include "tests/analyzer/attribution/run_builder.h"
 #include "tests/analyzer/attribution/stall_scene.h"
 
 using namespace stallscope;
@@ -53,6 +56,30 @@ TEST_SUITE("fast") {
     CHECK(Worked(400, 600) == "decode cpu 400, decode cpu_contention 600");
     CHECK(Worked(400, 5000) == "decode cpu 400, decode cpu_contention 600");
     CHECK(Worked(1000, 500) == "decode cpu 1000");  // was never off it here
+  }
+
+  TEST_CASE("counters: what grows within some intervals is told from what grows outside") {
+    test::RunBuilder b;
+    const CounterId clock = b.Counter("thread7.on_cpu");
+    // In turns 30 that wait, with a fifth on the CPU, and 10 that compute; sampled each 7.
+    Intervals waits;
+    for (int64_t at = 0; at < 400; at += 40) waits.push_back({at, at + 30});
+    const auto on_cpu = [](int64_t at) {
+      const int64_t inside = std::min<int64_t>(at % 40, 30);
+      return static_cast<double>(at / 40) * 16 + 0.2 * static_cast<double>(inside) +
+             static_cast<double>(at % 40 - inside);
+    };
+    for (int64_t at = 0; at <= 400; at += 7) b.Sample(clock, at, on_cpu(at));
+    Window window;
+    window.end_ns = 400;
+    const CounterRates counters(b.run, window);
+    CHECK(counters.RateWithin("thread7.on_cpu", 0, waits).value_or(-1) == doctest::Approx(0.2));
+    CHECK_FALSE(counters.RateWithin("thread8.on_cpu", 0, waits).has_value());
+    // Nothing outside of it, or samples that all have the same part of it, tell nothing apart.
+    CHECK_FALSE(counters.RateWithin("thread7.on_cpu", 0, {{0, 400}}).has_value());
+    b.run.rows.samples.clear();
+    for (int64_t at = 0; at <= 400; at += 40) b.Sample(clock, at, on_cpu(at));
+    CHECK_FALSE(CounterRates(b.run, window).RateWithin("thread7.on_cpu", 0, waits).has_value());
   }
 
   TEST_CASE("work: another thread's counter does not count") {
