@@ -379,14 +379,15 @@ void Engine::WakeFetcher() {
   Wake(fetcher_);
 }
 
-// One copy after the other has the link; from pageable memory the host waits for its end.
+// One copy after the other has the link; from pageable memory the host waits for its end, and
+// wakes up as late as behind a step.
 void Engine::Copy(uint32_t who) {
   const double now = scheduler_.now();
   fetched_.copied_ns = now;
   if (plan_.copy_ns <= 0) return;
   link_free_ns_ = std::max(now, link_free_ns_) + plan_.copy_ns;
   fetched_.copied_ns = link_free_ns_;
-  if (plan_.copy_blocks) threads_[who].debt.off_ns += link_free_ns_ - now;
+  if (plan_.copy_blocks) threads_[who].debt.off_ns += link_free_ns_ - now + plan_.turn_ns;
 }
 
 void Engine::GoFetcher(uint32_t who) {
