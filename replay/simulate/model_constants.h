@@ -80,6 +80,8 @@ constexpr double kScarce = 0.8;  // of the cores: from here on threads get into 
 // Of the items that follow an idle time in a recording where all do, or none, and in the simulation
 // the others: decoding on a cold core took 5% to 20% more.
 constexpr double kIdleDoubt = 0.10;
+// A thread that sleeps for an event runs 20 to 60 us later.
+constexpr double kWakeDoubtNs = 60'000;
 
 // ---- Calibration and verdict
 constexpr double kMostScale = 3;    // beyond it the model is wrong, and a factor would hide that

@@ -295,8 +295,10 @@ Prediction Simulate(const Workload& workload, const SimulateOptions& options) {
   double squares = 0;
   const double anchor = workload.recorded->spread * std::sqrt(Trust(*workload.recorded));
   const double idle = IdleDoubt(workload, subject, last) * hosts_part;
+  // A change may add a wake-up to each step, or take one away.
+  const double wake = workload.spec == workload.recorded->spec ? 0 : kWakeDoubtNs / ns;
   for (const double part :
-       {run_error, anchor, kDeviceRepeats, host, cores, idle, calibration, workload.doubt}) {
+       {run_error, anchor, kDeviceRepeats, host, cores, idle, calibration, wake, workload.doubt}) {
     squares += part * part;
   }
   const double widening = workload.calibration.has_value() ? workload.calibration->widening : 1;

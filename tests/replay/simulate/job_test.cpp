@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "replay/simulate/simulate.h"
 #include "replay/workload/change.h"
@@ -338,6 +339,19 @@ TEST_SUITE("fast") {
     // Without an accelerator nothing was pinned, so it has no effect.
     job.costs.pins = false;
     CHECK(with("loader.pin_memory=false").samples_per_s == Near(1e3 / 12));
+  }
+
+  TEST_CASE("job: a change may add a wake-up to each step, which makes short ones less certain") {
+    const auto width = [](double ms, bool changes) {
+      const Workload recorded = MadeJob(CostMs(0, 0.1), CostMs(ms)).Make();
+      const std::vector<std::string> settings(changes ? 1 : 0, "loader.prefetch_factor=4");
+      const auto changed = WithSettings(recorded, settings);
+      REQUIRE(changed.ok());
+      const Prediction prediction = Simulate(changed.value().workload);
+      return prediction.high / prediction.samples_per_s - 1;
+    };
+    CHECK(width(0.5, true) > width(50, true) + 0.05);
+    CHECK(width(0.5, false) < width(0.5, true) - 0.05);
   }
 
   TEST_CASE("job: memory grows by that of a worker, where workers were seen") {
