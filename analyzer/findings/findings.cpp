@@ -118,9 +118,10 @@ void FindPlace(const Case& c, Finding& finding) {
   }
   if (!finding.where.file.empty()) return;
   if (!finding.changes.empty()) {
-    finding.where = {finding.changes.front().file, finding.changes.front().line};
+    const SourceChange& change = finding.changes.front();
+    finding.where = {change.file, change.line, change.extent};
   } else if (const model::Loader* const loader = JobLoaderOf(c, finding.stage)) {
-    finding.where = {loader->info.file, loader->info.line};
+    finding.where = {loader->info.file, loader->info.line, ExtentOf(loader->info)};
   } else {
     const GraphPlace place = GraphPlaceOf(c.run, finding.stage);
     finding.where = {place.file, place.line};

@@ -8,6 +8,7 @@
 #include <utility>
 #include <variant>
 
+#include "analyzer/base/utf8.h"
 #include "analyzer/findings/python_call.h"
 #include "analyzer/model/job_spec.h"
 #include "analyzer/spec/job_knobs.h"
@@ -201,6 +202,7 @@ SourceChange ChangeOf(const std::vector<SiteChange>& sites, const trace::RunInfo
   SourceChange change;
   change.file = sites.front().loader->info.file;
   change.line = sites.front().loader->info.line;
+  change.extent = ExtentOf(sites.front().loader->info);
   change.lines = Merged(sites);
   std::vector<const SiteChange*> from_below;
   for (const SiteChange& site : sites) from_below.push_back(&site);
@@ -240,7 +242,34 @@ const model::Loader* LoaderNamed(const model::Run& run, std::string_view name) {
   return found == run.loaders.end() ? nullptr : &*found;
 }
 
+// From a column in UTF-8 bytes; 0 if the trace does not have the line.
+uint32_t Utf16Column(const ChangedLines& lines, uint32_t line, uint32_t column) {
+  const auto end = OffsetOf(lines, line, column);
+  if (!end) return 0;
+  uint32_t units = 1;
+  ForEachCharacter(std::string_view(lines.before).substr(*end - column, column),
+                   [&](const Character& character, std::string_view) {
+                     units += character.code > 0xffff ? 2 : 1;
+                     return true;
+                   });
+  return units;
+}
+
 }  // namespace
+
+CodeExtent ExtentOf(const trace::LoaderInfo& loader) {
+  const trace::CallSite& call = loader.call;
+  const auto begin = std::pair(call.line, call.column);
+  // Without columns, these are the lines of the calls that build a graph.
+  if (call.end_column == 0 || call.line != loader.line ||
+      begin >= std::pair(call.end_line, call.end_column)) {
+    return {};
+  }
+  const ChangedLines lines{std::max(call.source_line, 1U), call.source, {}};
+  const CodeExtent extent{Utf16Column(lines, call.line, call.column), call.end_line,
+                          Utf16Column(lines, call.end_line, call.end_column)};
+  return extent.column == 0 || extent.end_column == 0 ? CodeExtent{0, call.end_line, 0} : extent;
+}
 
 std::vector<SourceChange> SourceChangesOf(const model::Run& run, const Patch& patch) {
   std::vector<SourceChange> changes;

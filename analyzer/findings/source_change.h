@@ -17,9 +17,21 @@
 
 namespace stallscope::findings {
 
+// How far a call reaches from the line it begins at. Lines and columns count from 1, columns in
+// UTF-16 code units; the end is after the call. 0: unknown.
+struct CodeExtent {
+  uint32_t column = 0;
+  uint32_t end_line = 0;
+  uint32_t end_column = 0;
+  bool operator==(const CodeExtent&) const = default;
+};
+// Of the call that constructs a loader: the columns only if the trace has its lines.
+CodeExtent ExtentOf(const trace::LoaderInfo& loader);
+
 struct SourceChange {
   std::string file;                 // as recorded: an absolute path
   uint32_t line = 0;                // of the first call
+  CodeExtent extent;                // of that call
   std::vector<ChangedLines> lines;  // from top to bottom
   // For `patch -p1` in the root of the checkout, or in the job's folder if there is none; empty
   // without lines.

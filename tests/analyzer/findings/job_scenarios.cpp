@@ -134,6 +134,23 @@ TEST_SUITE("fast") {
     CHECK_FALSE(b.FindingOf("loader-workers"));  // another worker would have no shard
   }
 
+  TEST_CASE("job: a finding without a change is at the call that constructs the loader") {
+    CaseBuilder b;
+    MakeJob(b, Cause::kCpu);
+    trace::LoaderInfo& info = b.run.loaders[0].info;
+    info.settings_json = R"({"num_workers":3,"shards":2})";
+    info.file = "/u/train.py";
+    info.line = info.call.line = info.call.end_line = 7;
+    info.call.column = 4;
+    info.call.end_column = 18;
+    info.call.source = "l = DataLoader(ds)\n";
+    info.call.source_line = 7;
+    const auto found = b.FindingOf("sharding");
+    REQUIRE(found);
+    CHECK(found->where.line == 7);
+    CHECK(found->where.extent == findings::CodeExtent{5, 7, 19});
+  }
+
   TEST_CASE("job: bursts in a tf.data graph that does not end with a prefetch") {
     CaseBuilder b;
     MakeJob(b, Cause::kBuffer);

@@ -351,6 +351,30 @@ TEST_SUITE("fast") {
     CHECK(findings::SourceChangesOf(run, kFourWorkers)[0].diff.starts_with("--- a/train.py\n"));
   }
 
+  TEST_CASE("source change: the extent of the call counts UTF-16 code units from 1") {
+    const auto extent = [](const std::string& marked) {
+      return findings::ExtentOf(LoaderOf(marked).info);
+    };
+    CHECK(extent("l = «DataLoader(ds)»\n") == findings::CodeExtent{5, 1, 19});
+    CHECK(extent("a\nl = «DataLoader(\n\tds,\n)»\n") == findings::CodeExtent{5, 4, 2});
+    // Two bytes are one unit, four bytes are two.
+    CHECK(extent("é, l = 1, «DataLoader('é\U0001F600')»\n") == findings::CodeExtent{11, 1, 27});
+    CHECK(extent("l = «DataLoader(ds)\n") == findings::CodeExtent{});  // only its line is known
+
+    trace::LoaderInfo info = LoaderOf("l = «DataLoader(\nds)»\n").info;
+    CHECK(ChangeOf("l = «DataLoader(\nds)»\n").extent == findings::ExtentOf(info));
+    trace::LoaderInfo cut = info;
+    cut.call.source = "l = DataLoader(\n";
+    CHECK(findings::ExtentOf(cut) == findings::CodeExtent{0, 2, 0});
+    for (const auto& end : {std::pair(1U, 4U), std::pair(0U, 9U), std::pair(2U, 0U)}) {
+      trace::LoaderInfo odd = info;
+      std::tie(odd.call.end_line, odd.call.end_column) = end;
+      CHECK(findings::ExtentOf(odd) == findings::CodeExtent{});
+    }
+    info.line = 9;  // the loader is elsewhere
+    CHECK(findings::ExtentOf(info) == findings::CodeExtent{});
+  }
+
   TEST_CASE("source change: part of a file keeps its line numbers") {
     model::Loader loader = LoaderOf("a\nb\nc\nd\nl = «DataLoader(ds)»\ne\n");
     loader.info.call.source_line = 101;
