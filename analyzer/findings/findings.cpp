@@ -121,7 +121,7 @@ void FindPlace(const Case& c, Finding& finding) {
     const SourceChange& change = finding.changes.front();
     finding.where = {change.file, change.line, change.extent};
   } else if (const model::Loader* const loader = JobLoaderOf(c, finding.stage)) {
-    finding.where = {loader->info.file, loader->info.line, ExtentOf(loader->info)};
+    finding.where = {loader->info.file, loader->info.line, ExtentOf(loader->info.call)};
   } else {
     const GraphPlace place = GraphPlaceOf(c.run, finding.stage);
     finding.where = {place.file, place.line};

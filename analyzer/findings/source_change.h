@@ -26,7 +26,7 @@ struct CodeExtent {
   bool operator==(const CodeExtent&) const = default;
 };
 // Of the call that constructs a loader: the columns only if the trace has its lines.
-CodeExtent ExtentOf(const trace::LoaderInfo& loader);
+CodeExtent ExtentOf(const trace::CallSite& call);
 
 struct SourceChange {
   std::string file;                 // as recorded: an absolute path

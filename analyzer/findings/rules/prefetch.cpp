@@ -145,7 +145,7 @@ void TooShallowInJob(const Case& c, std::vector<Draft>& drafts) {
   for (const auto& stage : c.run.stages) {
     const double share = Blamed(c, stage.id, {Cause::kBuffer});
     const model::Loader* const loader = JobLoaderOf(c, stage.id);
-    if (loader == nullptr || share < kModerateShare || !model::HasKnobs(loader->info)) continue;
+    if (loader == nullptr || share < kModerateShare || !model::IsDataLoader(loader->info)) continue;
     const LoaderSpec now = model::LoaderSpecOf(loader->info);
     if (now.num_workers == 0) continue;
     const int64_t deeper = 2 * now.prefetch_factor;

@@ -131,7 +131,26 @@ TEST_SUITE("fast") {
     const auto found = b.FindingOf("sharding");
     REQUIRE(found);
     CHECK(Has(found->recommendation->code.pytorch, "to_iterable_dataset(num_shards=3)"));
+    CHECK(found->recommendation->patch == Patch());
     CHECK_FALSE(b.FindingOf("loader-workers"));  // another worker would have no shard
+  }
+
+  TEST_CASE("job: a stream that the job itself divides into shards gets the change") {
+    CaseBuilder b;
+    MakeJob(b, Cause::kCpu);
+    trace::LoaderInfo& info = b.run.loaders[0].info;
+    info.file = "/u/train.py";
+    info.line = info.call.line = 2;
+    info.call.source = "s = d.to_iterable_dataset()\nl = DataLoader(s, num_workers=3)\n";
+    info.call.source_line = 1;
+    info.settings_json = R"({"num_workers":3,"shards":1,"num_shards":1,
+        "num_shards_at":"train.py:1"})";
+    const auto found = b.FindingOf("sharding");
+    REQUIRE(found);
+    CHECK(found->recommendation->patch == Patch{{SetTo("loader.num_shards", int64_t{3})}});
+    CHECK(found->where.line == 1);
+    REQUIRE(found->changes.size() == 1);
+    CHECK(Has(found->changes[0].diff, "+s = d.to_iterable_dataset(num_shards=3)\n"));
   }
 
   TEST_CASE("job: a finding without a change is at the call that constructs the loader") {
