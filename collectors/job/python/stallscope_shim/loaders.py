@@ -223,10 +223,8 @@ def _constructing(dataloader):
     frame = sys._getframe(1)
     direct = True
     while frame is not None:
-        code = frame.f_code
-        file = code.co_filename
-        # Lightning wraps the constructor.
-        own = code.co_argcount and frame.f_locals.get(code.co_varnames[0]) is dataloader
+        file = frame.f_code.co_filename
+        own = _constructs(frame, dataloader)
         if not own and not file.startswith(skipped):
             if not installed(file):
                 return frame, direct
@@ -234,6 +232,23 @@ def _constructing(dataloader):
         direct = direct and (own or file.startswith(_SHIM))
         frame = frame.f_back
     return first, False
+
+
+def _constructs(frame, dataloader):
+    """True for a constructor of the loader's. Lightning wraps it; of the job's own frames, no variable is
+    looked at (call_site.py)."""
+    code = frame.f_code
+    if not code.co_argcount:
+        return False
+    if installed(code.co_filename):
+        return frame.f_locals.get(code.co_varnames[0]) is dataloader
+    for cls in type(dataloader).__mro__:
+        function = vars(cls).get("__init__")
+        while function is not None:
+            if getattr(function, "__code__", None) is code:
+                return True
+            function = getattr(function, "__wrapped__", None)
+    return False
 
 
 def installed(file):
@@ -303,7 +318,8 @@ def stream_constructed(stream):
             frame = frame.f_back
         place = _line_of(frame)
     else:
-        place = _stream(frame.f_locals.get("self"))
+        of_library = installed(frame.f_code.co_filename)
+        place = _stream(frame.f_locals.get("self")) if of_library else None
     if place is not None:
         number = id(stream)
         _streams[number] = (weakref.ref(stream, functools.partial(_streams.pop, number)), place)

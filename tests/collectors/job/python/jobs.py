@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 import warnings
+import weakref
 
 import photos
 import torch
@@ -500,6 +501,16 @@ def slow_behind_a_thread():
 
 def accumulated_behind_a_thread():
     ahead_in_a_thread(every=4, loader=DataLoader(Squares(320), batch_size=4))
+
+
+def variables_of_its_own(count=8):
+    """What a function's variables hold, and what its locals() has returned, is its own."""
+    known = locals()
+    loader = DataLoader(Squares(count), batch_size=4)
+    data = weakref.ref(loader.dataset)
+    print(len(list(loader)))
+    loader = DataLoader(Squares(count), batch_size=2)
+    print(len(list(loader)), data() is None, sorted(known))
 
 
 def other_path():

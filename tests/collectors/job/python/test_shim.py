@@ -238,6 +238,10 @@ class Steps(Case):
         self.assertEqual(80, len(session.steps))
         self.assertEqual(40, len([e for _, e in session.events("named") if e.extra[0] == 8]))
 
+    def test_the_variables_of_a_function_are_left_alone(self):
+        self.record("variables_of_its_own")
+        self.assertIn("True ['count']", self.out)
+
     def test_a_thread_that_takes_batches_for_another_one(self):
         """The optimizer's thread waits if a batch has not come, not as long as the other one loads."""
         def waits(name):
@@ -389,6 +393,10 @@ class Calls(Case):
                            "    return D([1])\nfor x in make(): pass\n")
         self.check(call, "D([1])")
         self.assertEqual(["D", "DataLoader"], call["names"])
+        call, = self.calls("def make(kind=None):\n    L = DataLoader\n    return L([1])\n"
+                           "for x in make(): pass\n")
+        self.check(call, "L([1])")
+        self.assertEqual(["DataLoader", "L"], call["names"])
 
     def test_a_subclass_that_passes_keywords_on(self):
         """A change must not add a keyword that the subclass passes itself."""
