@@ -195,6 +195,36 @@ TEST_SUITE("fast") {
     REQUIRE(small);
     CHECK(Has(small->text, "prefetch(1)"));
     CHECK_FALSE(graph(R"({"op":"Prefetch","line":2,"buffer_size":"autotune"})"));
+    CHECK(small->recommendation->patch == Patch());  // as recorded before there was the knob
+    info.settings_json = R"({"prefetch":3,"graph":[{"op":"Prefetch","line":2,"buffer_size":3}]})";
+    const auto knob = b.FindingOf("prefetch");
+    REQUIRE(knob);
+    CHECK(knob->recommendation->patch == Patch{{SetTo("loader.prefetch", int64_t{6})}});
+    CHECK(knob->changes.size() == 1);
+  }
+
+  TEST_CASE("job: what a tf.data graph lacks is a setting of its loader") {
+    CaseBuilder b;
+    MakeJob(b, Cause::kCpu);
+    b.run.info.imported_from = "xplane";  // joined
+    trace::LoaderInfo& info = b.run.loaders[0].info;
+    info.kind = "tf.data.Dataset";
+    info.file = "/u/train.py";
+    info.line = 1;
+    info.call.source = "d = tf.data.Dataset.range(9).map(decode)\n";
+    info.call.source_line = 1;
+    info.settings_json =
+        R"({"num_parallel_calls":null,"prefetch":null,"graph":[{"op":"Map","line":1}]})";
+    const auto found = b.FindingOf("map-parallelism");
+    REQUIRE(found);
+    const Patch& patch = found->recommendation->patch;
+    REQUIRE(patch.changes.size() == 1);
+    const auto& set = std::get<SetChange>(patch.changes[0]);
+    CHECK(set.path == "loader.num_parallel_calls");
+    CHECK_FALSE(found->recommendation->of_stages);
+    // What a re-run would measure is what the diff sets.
+    REQUIRE(found->changes.size() == 1);
+    CHECK(Has(found->changes[0].diff, "map(decode, num_parallel_calls=" + set.value + ")"));
   }
 
   TEST_CASE("job: the workers that fetch collate as well") {
