@@ -31,12 +31,12 @@ CodeExtent ExtentOf(const trace::CallSite& call);
 struct SourceChange {
   std::string file;                 // as recorded: an absolute path
   uint32_t line = 0;                // of the first call
-  CodeExtent extent;                // of that call
   std::vector<ChangedLines> lines;  // from top to bottom
   // For `patch -p1` in the root of the checkout, or in the job's folder if there is none; empty
   // without lines.
   std::string diff;
   std::vector<std::string> by_hand;  // what to set elsewhere, or what no diff can set
+  CodeExtent extent = {};            // of the first call
 };
 
 // One per file, in the order of the patch. None if the run is no job, or if the patch changes none
