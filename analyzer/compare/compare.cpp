@@ -10,6 +10,7 @@
 #include "analyzer/compare/rates.h"
 #include "analyzer/compare/side_by_side.h"
 #include "analyzer/model/job_spec.h"
+#include "analyzer/spec/job_knobs.h"
 #include "analyzer/spec/spec_json.h"
 
 namespace stallscope::compare {
@@ -63,12 +64,14 @@ std::vector<SetChange> KnobsOf(const model::Run& run) {
   std::vector<SetChange> settings;
   for (const model::Loader& loader : run.loaders) {
     const auto given = model::SettingsOf(loader.info);
-    for (const std::string_view knob : model::kLoaderKnobs) {
+    const auto take = [&](std::string_view knob) {
       const auto found = given.find(std::string(knob));
       // What was left to the framework is no value that could be set.
-      if (found == given.end() || found->second == "null") continue;
+      if (found == given.end() || found->second == "null") return;
       settings.push_back({loader.name + "." + found->first, found->second});
-    }
+    };
+    for (const std::string_view knob : model::kLoaderKnobs) take(knob);
+    for (const std::string_view knob : kOtherLoaderKnobs) take(knob);
   }
   return settings;
 }

@@ -78,10 +78,11 @@ struct Recommendation {
   Code code;
 };
 
-// A line of the user's own code; no file: unknown.
+// A place in the user's own code; no file: unknown.
 struct CodePlace {
   std::string file;
   uint32_t line = 0;
+  CodeExtent extent = {};
 };
 
 struct Finding {

@@ -108,19 +108,18 @@ std::optional<GraphEdit> GraphEditOf(const Finding& finding) {
 void FindPlace(const Case& c, Finding& finding) {
   if (finding.recommendation.has_value()) {
     const Patch& patch = finding.recommendation->patch;
-    const auto edit = GraphEditOf(finding);
-    finding.changes = SourceChangesOf(c.run, patch);
-    if (edit) {
-      for (SourceChange& change : GraphChangesOf(c.run, finding.stage, *edit, patch)) {
-        finding.changes.push_back(std::move(change));
-      }
+    if (const auto edit = GraphEditOf(finding)) {
+      finding.changes = GraphChangesOf(c.run, finding.stage, *edit, patch);
     }
+    // A loader's setting may be one of the calls that build its graph.
+    if (finding.changes.empty()) finding.changes = SourceChangesOf(c.run, patch);
   }
   if (!finding.where.file.empty()) return;
   if (!finding.changes.empty()) {
-    finding.where = {finding.changes.front().file, finding.changes.front().line};
+    const SourceChange& change = finding.changes.front();
+    finding.where = {change.file, change.line, change.extent};
   } else if (const model::Loader* const loader = JobLoaderOf(c, finding.stage)) {
-    finding.where = {loader->info.file, loader->info.line};
+    finding.where = {loader->info.file, loader->info.line, ExtentOf(loader->info.call)};
   } else {
     const GraphPlace place = GraphPlaceOf(c.run, finding.stage);
     finding.where = {place.file, place.line};
@@ -227,7 +226,7 @@ std::vector<Finding> Find(const Case& c, bool price, const Pricer& pricer) {
       finding.on_stage = finding.on_bound && finding.stage == c.verdict.stage;
       if (!Finish(c, known, price, draft)) continue;
       if (finding.recommendation.has_value()) {
-        finding.recommendation->of_stages = c.run.imported();
+        finding.recommendation->of_stages = c.run.imported() && !model::IsJob(c.run);
         finding.recommendation->text += SharedSite(c, finding.recommendation->patch);
         const Advice& advice = draft.advice != nullptr ? *draft.advice : rule->advice;
         finding.recommendation->code = Only(CodeOf(advice, draft.args), frameworks);

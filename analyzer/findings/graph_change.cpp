@@ -113,9 +113,11 @@ std::optional<NodeEdit> EditOf(const model::Run& run, StageId stage, GraphEdit e
   if (node->calls == R"("autotune")") return std::nullopt;
   NodeEdit made{*node, "num_parallel_calls", autotune};
   const std::string path = std::string(run.NameOf(stage)) + ".parallelism";
+  const std::string calls = loader.name + ".num_parallel_calls";
   for (const auto& change : patch.changes) {
     const auto* const set = std::get_if<SetChange>(&change);
-    if (set != nullptr && set->path == path && set->value != R"("auto")") made.value = set->value;
+    const bool sets = set != nullptr && (set->path == path || set->path == calls);
+    if (sets && set->value != R"("auto")") made.value = set->value;
   }
   return made;
 }

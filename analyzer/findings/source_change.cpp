@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <optional>
 #include <utility>
 #include <variant>
 
+#include "analyzer/base/utf8.h"
 #include "analyzer/findings/python_call.h"
 #include "analyzer/model/job_spec.h"
 #include "analyzer/spec/job_knobs.h"
@@ -25,10 +27,17 @@ struct NewArgument {
   std::string json;
 };
 
-// The settings of one loader that a patch changes.
+// The settings of one loader that a patch changes in one call.
 struct SiteChange {
   const model::Loader* loader = nullptr;
+  trace::CallSite call;
   std::vector<NewArgument> settings;
+};
+
+struct FileChange {
+  const model::Loader* loader = nullptr;  // the first one
+  std::vector<SiteChange> sites;
+  std::vector<std::string> by_hand;
 };
 
 // --- One call ---
@@ -40,14 +49,13 @@ bool IsLeftOut(const NewArgument& setting) {
   return IsProgramsChoice("loader." + setting.name, word);
 }
 
-const trace::CallSite& CallOf(const SiteChange& site) { return site.loader->info.call; }
 uint32_t FirstLine(const SiteChange& site) {
-  return CallOf(site).line != 0 ? CallOf(site).line : site.loader->info.line;
+  return site.call.line != 0 ? site.call.line : site.loader->info.line;
 }
 
 // The call in the unchanged text, which must match the trace.
 std::optional<PythonCall> FoundCall(const SiteChange& site, const ChangedLines& lines) {
-  const trace::CallSite& call = CallOf(site);
+  const trace::CallSite& call = site.call;
   const auto begin = OffsetOf(lines, FirstLine(site), call.column);
   if (!begin) return std::nullopt;
   if (call.end_line == 0) {
@@ -67,7 +75,7 @@ std::string Named(const SiteChange& site, const std::vector<NewArgument>& settin
   std::string text;
   for (const NewArgument& setting : settings) {
     text += (text.empty() ? "" : ", ") + setting.name;
-    text += IsLeftOut(setting) ? " left out" : "=" + PythonOf(setting.json, CallOf(site).source);
+    text += IsLeftOut(setting) ? " left out" : "=" + PythonOf(setting.json, site.call.source);
   }
   return text;
 }
@@ -89,7 +97,7 @@ std::string PlaceOf(const SiteChange& site) {
 // `text` with all settings of a site, or the reason why one of them cannot be set.
 std::variant<std::string, Refusal> WithSettings(const SiteChange& site, const PythonCall& found,
                                                 std::string text) {
-  const trace::CallSite& info = CallOf(site);
+  const trace::CallSite& info = site.call;
   const PythonSignature signature{info.parameters, info.keywords, info.any_keyword};
   const size_t begin = found.begin;
   const auto edit = [&](auto&& change) -> std::optional<Refusal> {
@@ -127,7 +135,7 @@ void ChangeCall(const SiteChange& site, ChangedLines& lines, std::vector<std::st
     by_hand.push_back(
         fmt::format("set {} where {} is constructed: the call at {} is not a plain call to {}",
                     Named(site, site.settings), site.loader->name, PlaceOf(site),
-                    CallOf(site).names.empty() ? "its class" : CallOf(site).names.front()));
+                    site.call.names.empty() ? "its class" : site.call.names.front()));
     return;
   }
   auto changed = WithSettings(site, *found, lines.after);
@@ -174,7 +182,7 @@ std::string WhyWithoutSource(const SiteChange& site, const trace::RunInfo& run) 
 std::vector<ChangedLines> Merged(const std::vector<SiteChange>& sites) {
   std::vector<ChangedLines> all;
   for (const SiteChange& site : sites) {
-    const trace::CallSite& call = CallOf(site);
+    const trace::CallSite& call = site.call;
     if (!call.source.empty()) all.push_back({std::max(call.source_line, 1U), call.source, {}});
   }
   std::stable_sort(all.begin(), all.end(),
@@ -197,27 +205,29 @@ std::vector<ChangedLines> Merged(const std::vector<SiteChange>& sites) {
   return merged;
 }
 
-SourceChange ChangeOf(const std::vector<SiteChange>& sites, const trace::RunInfo& run) {
+SourceChange ChangeOf(const FileChange& file, const trace::RunInfo& run) {
+  const std::vector<SiteChange>& sites = file.sites;
   SourceChange change;
-  change.file = sites.front().loader->info.file;
-  change.line = sites.front().loader->info.line;
+  change.file = file.loader->info.file;
+  change.line = sites.empty() ? file.loader->info.line : FirstLine(sites.front());
+  change.extent = sites.empty() ? CodeExtent() : ExtentOf(sites.front().call);
+  change.by_hand = file.by_hand;
   change.lines = Merged(sites);
   std::vector<const SiteChange*> from_below;
   for (const SiteChange& site : sites) from_below.push_back(&site);
   // A change moves only the text after it.
   std::stable_sort(from_below.begin(), from_below.end(), [](const auto* a, const auto* b) {
-    return std::pair(FirstLine(*a), CallOf(*a).column) >
-           std::pair(FirstLine(*b), CallOf(*b).column);
+    return std::pair(FirstLine(*a), a->call.column) > std::pair(FirstLine(*b), b->call.column);
   });
   const SiteChange* previous = nullptr;
   for (const SiteChange* const site : from_below) {
     const auto lines =
         std::find_if(change.lines.begin(), change.lines.end(), [&](const auto& each) {
-          return OffsetOf(each, FirstLine(*site), CallOf(*site).column).has_value();
+          return OffsetOf(each, FirstLine(*site), site->call.column).has_value();
         });
     const bool again = previous != nullptr && FirstLine(*previous) == FirstLine(*site) &&
-                       CallOf(*previous).column == CallOf(*site).column;
-    if (CallOf(*site).source.empty() || lines == change.lines.end()) {
+                       previous->call.column == site->call.column;
+    if (site->call.source.empty() || lines == change.lines.end()) {
       change.by_hand.push_back(WhyWithoutSource(*site, run));
     } else if (again) {
       change.by_hand.push_back(fmt::format("set {} for {} alone: {} also constructs other loaders",
@@ -234,34 +244,119 @@ SourceChange ChangeOf(const std::vector<SiteChange>& sites, const trace::RunInfo
   return change;
 }
 
+// Settings that no constructor takes: what sets them, by the loader's kind.
+struct Elsewhere {
+  std::string_view kind;
+  std::string_view knob;
+  std::string_view how;
+};
+constexpr std::array<Elsewhere, 8> kElsewhere = {{
+    {"tf.data", "num_parallel_calls", "num_parallel_calls={} in each map() and interleave()"},
+    {"tf.data", "prefetch", "prefetch({}) at the end of the graph"},
+    {"tf.data", "threads", "threading.private_threadpool_size={} in the options of the graph"},
+    {"grain.", "prefetch", "prefetch_buffer_size={} in grain.ReadOptions"},
+    {"grain.", "threads", "num_threads={} in grain.ReadOptions"},
+    {"nvidia.dali", "prefetch", "prefetch_queue_depth={} in the pipeline"},
+    {"nvidia.dali", "threads", "num_threads={} in the pipeline"},
+    {"", "num_shards", "num_shards={} in to_iterable_dataset()"},
+}};
+
+// "data.py:7", the job's call of to_iterable_dataset() behind a DataLoader; empty: none.
+std::string StreamPlaceOf(const trace::LoaderInfo& loader) {
+  const auto settings = model::SettingsOf(loader);
+  const auto at = settings.find("num_shards_at");
+  const bool text = at != settings.end() && at->second.size() > 2 && at->second.front() == '"';
+  return text ? at->second.substr(1, at->second.size() - 2) : "";
+}
+
+std::string HowElsewhere(const model::Loader& loader, const NewArgument& setting) {
+  const auto known = std::find_if(kElsewhere.begin(), kElsewhere.end(), [&](const Elsewhere& each) {
+    return each.knob == setting.name && loader.info.kind.starts_with(each.kind);
+  });
+  const std::string how = known == kElsewhere.end()
+                              ? setting.name + "=" + setting.json
+                              : fmt::format(fmt::runtime(known->how), setting.json);
+  const std::string at = setting.name == "num_shards" ? StreamPlaceOf(loader.info) : "";
+  return fmt::format("set {}, where {} is built{}", how, loader.name,
+                     at.empty() ? at : " (" + at + ")");
+}
+
+// That call, if it is in the loader's file.
+std::optional<trace::CallSite> StreamCallOf(const trace::LoaderInfo& loader) {
+  const std::string at = StreamPlaceOf(loader);
+  trace::CallSite call;
+  std::from_chars(at.data() + at.rfind(':') + 1, at.data() + at.size(), call.line);
+  if (call.line == 0 || at != words::PlaceInCode(loader.file, call.line)) return std::nullopt;
+  call.names = {"to_iterable_dataset"};
+  call.parameters = {"num_shards"};
+  call.source = loader.call.source;
+  call.source_line = loader.call.source_line;
+  return call;
+}
+
+void AddSetting(const model::Loader& loader, NewArgument setting, FileChange& file) {
+  std::optional<trace::CallSite> call = loader.info.call;
+  if (IsOtherLoaderKnob(setting.name)) {
+    call = setting.name == "num_shards" ? StreamCallOf(loader.info) : std::nullopt;
+  }
+  if (!call) return file.by_hand.push_back(HowElsewhere(loader, setting));
+  auto site = std::find_if(file.sites.begin(), file.sites.end(), [&](const SiteChange& each) {
+    return each.loader == &loader && each.call == *call;
+  });
+  if (site == file.sites.end()) {
+    site = file.sites.insert(site, SiteChange{&loader, *std::move(call), {}});
+  }
+  site->settings.push_back(std::move(setting));
+}
+
 const model::Loader* LoaderNamed(const model::Run& run, std::string_view name) {
   const auto found = std::find_if(run.loaders.begin(), run.loaders.end(),
                                   [&](const auto& loader) { return loader.name == name; });
   return found == run.loaders.end() ? nullptr : &*found;
 }
 
+// From a column in UTF-8 bytes; 0 if the trace does not have the line.
+uint32_t Utf16Column(const ChangedLines& lines, uint32_t line, uint32_t column) {
+  const auto end = OffsetOf(lines, line, column);
+  if (!end) return 0;
+  uint32_t units = 1;
+  ForEachCharacter(std::string_view(lines.before).substr(*end - column, column),
+                   [&](const Character& character, std::string_view) {
+                     units += character.code > 0xffff ? 2 : 1;
+                     return true;
+                   });
+  return units;
+}
+
 }  // namespace
+
+CodeExtent ExtentOf(const trace::CallSite& call) {
+  const auto begin = std::pair(call.line, call.column);
+  // Without columns, these are the lines of the calls that build a graph.
+  if (call.end_column == 0 || begin >= std::pair(call.end_line, call.end_column)) return {};
+  const ChangedLines lines{std::max(call.source_line, 1U), call.source, {}};
+  const CodeExtent extent{Utf16Column(lines, call.line, call.column), call.end_line,
+                          Utf16Column(lines, call.end_line, call.end_column)};
+  return extent.column == 0 || extent.end_column == 0 ? CodeExtent{0, call.end_line, 0} : extent;
+}
 
 std::vector<SourceChange> SourceChangesOf(const model::Run& run, const Patch& patch) {
   std::vector<SourceChange> changes;
   if (!model::IsJob(run)) return changes;
-  std::vector<std::vector<SiteChange>> files;
+  std::vector<FileChange> files;
   for (const auto& change : patch.changes) {
     const auto* const set = std::get_if<SetChange>(&change);
     const size_t dot = set == nullptr ? std::string::npos : set->path.rfind('.');
     if (dot == std::string::npos) continue;
     const model::Loader* const loader = LoaderNamed(run, set->path.substr(0, dot));
     if (loader == nullptr) continue;
-    auto file = std::find_if(files.begin(), files.end(), [&](const auto& sites) {
-      return sites.front().loader->info.file == loader->info.file;
+    auto file = std::find_if(files.begin(), files.end(), [&](const FileChange& each) {
+      return each.loader->info.file == loader->info.file;
     });
-    if (file == files.end()) file = files.emplace(files.end());
-    auto site = std::find_if(file->begin(), file->end(),
-                             [&](const auto& each) { return each.loader == loader; });
-    if (site == file->end()) site = file->insert(file->end(), SiteChange{loader, {}});
-    site->settings.push_back({set->path.substr(dot + 1), set->value});
+    if (file == files.end()) file = files.insert(file, FileChange{loader, {}, {}});
+    AddSetting(*loader, {set->path.substr(dot + 1), set->value}, *file);
   }
-  for (const auto& sites : files) changes.push_back(ChangeOf(sites, run.info));
+  for (const FileChange& file : files) changes.push_back(ChangeOf(file, run.info));
   return changes;
 }
 

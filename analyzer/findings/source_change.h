@@ -17,6 +17,17 @@
 
 namespace stallscope::findings {
 
+// How far a call reaches from the line it begins at. Lines and columns count from 1, columns in
+// UTF-16 code units; the end is after the call. 0: unknown.
+struct CodeExtent {
+  uint32_t column = 0;
+  uint32_t end_line = 0;
+  uint32_t end_column = 0;
+  bool operator==(const CodeExtent&) const = default;
+};
+// Of the call that constructs a loader: the columns only if the trace has its lines.
+CodeExtent ExtentOf(const trace::CallSite& call);
+
 struct SourceChange {
   std::string file;                 // as recorded: an absolute path
   uint32_t line = 0;                // of the first call
@@ -25,6 +36,7 @@ struct SourceChange {
   // without lines.
   std::string diff;
   std::vector<std::string> by_hand;  // what to set elsewhere, or what no diff can set
+  CodeExtent extent = {};            // of the first call
 };
 
 // One per file, in the order of the patch. None if the run is no job, or if the patch changes none

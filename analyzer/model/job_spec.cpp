@@ -7,6 +7,7 @@
 #include <system_error>
 #include <vector>
 
+#include "analyzer/spec/job_knobs.h"
 #include "analyzer/spec/json_text.h"
 #include "analyzer/spec/validate.h"
 
@@ -67,7 +68,8 @@ std::string ItemInWords(const Run& run, ItemId item) {
 
 bool IsTfData(const trace::LoaderInfo& loader) { return loader.kind.starts_with("tf.data"); }
 
-bool HasKnobs(const trace::LoaderInfo& info) {
+bool IsDataLoader(const trace::LoaderInfo& info) {
+  if (IsTfData(info)) return false;
   const Settings settings = SettingsOf(info);
   return settings.empty() || std::any_of(kLoaderKnobs.begin(), kLoaderKnobs.end(), [&](auto knob) {
            return settings.contains(std::string(knob));
@@ -85,6 +87,16 @@ LoaderSpec LoaderSpecOf(const trace::LoaderInfo& info) {
   Take(settings, "in_order", loader.in_order);
   Take(settings, "iterable", loader.iterable);
   loader.multiprocessing_context = StartOf(settings);
+  Take(settings, "num_parallel_calls", 1, loader.num_parallel_calls);
+  Take(settings, "prefetch", 1, loader.prefetch);
+  Take(settings, "threads", 1, loader.threads);
+  Take(settings, "num_shards", 1, loader.num_shards);
+  for (const std::string_view knob : kOtherLoaderKnobs) {
+    if (settings.contains(std::string(knob))) loader.knobs.emplace_back(knob);
+  }
+  if (!loader.knobs.empty() && IsDataLoader(info)) {
+    loader.knobs.insert(loader.knobs.begin(), kLoaderKnobs.begin(), kLoaderKnobs.end());
+  }
   return loader;
 }
 
@@ -92,8 +104,7 @@ std::optional<Spec> JobSpecOf(const Run& run) {
   if (!IsJob(run) || run.loaders.empty()) return std::nullopt;
   std::vector<const Loader*> loaders;
   for (const Loader& loader : run.loaders) {
-    // A tf.data graph has no settings that could be changed from outside.
-    const bool settable = HasKnobs(loader.info) && !IsTfData(loader.info);
+    const bool settable = IsDataLoader(loader.info) || !LoaderSpecOf(loader.info).knobs.empty();
     if (!loader.name.empty() && settable) loaders.push_back(&loader);
   }
   if (loaders.empty()) return std::nullopt;

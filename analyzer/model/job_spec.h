@@ -35,12 +35,13 @@ constexpr std::array<std::string_view, 7> kLoaderKnobs = {
     "batch_size", "num_workers", "prefetch_factor",        "persistent_workers",
     "pin_memory", "in_order",    "multiprocessing_context"};
 
-// A loader whose stages a profile shows: its settings are not knobs of a spec.
+// A loader whose stages a profile shows.
 bool IsTfData(const trace::LoaderInfo& loader);
 
 // Whether the loader has any of these knobs. An iterator of another library, or of the job itself,
-// has other settings or none; a loader without recorded settings may be of any kind.
-bool HasKnobs(const trace::LoaderInfo& info);
+// has other settings (kOtherLoaderKnobs) or none; a loader without recorded settings may be of any
+// kind.
+bool IsDataLoader(const trace::LoaderInfo& info);
 
 // The same as a spec has it. A trace may say anything: what makes no sense is left at its default.
 LoaderSpec LoaderSpecOf(const trace::LoaderInfo& info);

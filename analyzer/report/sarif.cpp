@@ -59,6 +59,14 @@ Json RuleTree(const Rule& rule, const std::string& level) {
       {"defaultConfiguration", {{"level", level}}}};
 }
 
+Json RegionOf(const findings::CodePlace& place) {
+  Json region{{"startLine", std::max(place.line, 1U)}};
+  if (place.extent.column != 0) region["startColumn"] = place.extent.column;
+  if (place.extent.end_line != 0) region["endLine"] = place.extent.end_line;
+  if (place.extent.end_column != 0) region["endColumn"] = place.extent.end_column;
+  return region;
+}
+
 class Run {
  public:
   // `path`: the file for results without a place in code.
@@ -72,7 +80,7 @@ class Run {
     const size_t artifact = place.file.empty() ? 0 : ArtifactOf(place.file);
     Json location{{"physicalLocation",
                    {{"artifactLocation", {{"uri", uris_[artifact]}, {"index", artifact}}},
-                    {"region", {{"startLine", std::max(place.line, 1U)}}}}}};
+                    {"region", RegionOf(place)}}}};
     if (!stage.empty()) {
       location["logicalLocations"] =
           Json::array({{{"name", stage}, {"fullyQualifiedName", stage}, {"kind", "stage"}}});
@@ -150,7 +158,7 @@ Rule RuleOf(const FindingRow& finding) {
 findings::CodePlace InRepository(const findings::CodePlace& place, const Report& report) {
   for (const std::string& root : {report.job.checkout, report.folder}) {
     if (root.empty() || !place.file.starts_with(root + "/")) continue;
-    return {place.file.substr(root.size() + 1), place.line};
+    return {place.file.substr(root.size() + 1), place.line, place.extent};
   }
   return place;
 }

@@ -15,10 +15,10 @@ struct SarifOptions {
 
 // One rule per finding id, with what to change as its help; one result per finding of severity low
 // or higher and per budget check that did not hold; `results` is empty if all is well. A result's
-// location is the line of a job's code that it is about, with its path from the root of the
-// checkout that the job ran in. Otherwise it is the spec if its path is known, or else the trace,
-// with the spec's stage as the logical location. Levels follow the severity. With a budget, only a
-// failed check is an error.
+// location is the line of a job's code that it is about, or the call that constructs its loader
+// from its first column to its last, with its path from the root of the checkout that the job ran
+// in. Otherwise it is the spec if its path is known, or else the trace, with the spec's stage as
+// the logical location. Levels follow the severity. With a budget, only a failed check is an error.
 std::string WriteSarif(const Report& report, const SarifOptions& options = {});
 
 // One result if the new side is slower (error), or if the comparison is inconclusive (warning).

@@ -87,6 +87,11 @@ void Exchange(Io& io, LoaderSpec& s) {
   io("multiprocessing_context", s.multiprocessing_context);
   io("in_order", s.in_order);
   io("iterable", s.iterable);
+  io("num_parallel_calls", s.num_parallel_calls);
+  io("prefetch", s.prefetch);
+  io("threads", s.threads);
+  io("num_shards", s.num_shards);
+  io("knobs", s.knobs);
 }
 template <class Io>
 void Exchange(Io& io, JobSpec& s) {

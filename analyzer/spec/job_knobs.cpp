@@ -1,8 +1,15 @@
 #include "analyzer/spec/job_knobs.h"
 
+#include <algorithm>
+
 #include "analyzer/spec/spec.h"
 
 namespace stallscope {
+
+bool IsOtherLoaderKnob(std::string_view field) {
+  return std::find(kOtherLoaderKnobs.begin(), kOtherLoaderKnobs.end(), field) !=
+         kOtherLoaderKnobs.end();
+}
 
 bool IsProgramsChoice(std::string_view path, std::string_view value) {
   if (path.starts_with("env.")) return false;

@@ -13,6 +13,12 @@ inline constexpr std::array<std::string_view, 5> kThreadVariables = {
     "OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS"};
 
+// Settings that a DataLoader does not have by itself: a loader has those that `LoaderSpec::knobs`
+// lists.
+inline constexpr std::array<std::string_view, 4> kOtherLoaderKnobs = {
+    "num_parallel_calls", "prefetch", "threads", "num_shards"};
+bool IsOtherLoaderKnob(std::string_view field);
+
 // What stands in a recorded command where a secret was.
 inline constexpr std::string_view kMasked = "***";
 

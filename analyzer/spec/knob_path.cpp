@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analyzer/spec/job_knobs.h"
 #include "analyzer/spec/json_text.h"
 #include "analyzer/spec/nearest.h"
 
@@ -23,9 +24,17 @@ bool IsJob(const spec_pb::Spec& spec) {
                      [](const spec_pb::Stage& stage) { return stage.has_loader(); });
 }
 
+bool HasSetting(const spec_pb::Loader& loader, const std::string& name) {
+  if (loader.knobs().empty()) return !IsOtherLoaderKnob(name);
+  return std::find(loader.knobs().begin(), loader.knobs().end(), name) != loader.knobs().end();
+}
+
 // Whether the field is a setting here: a job has none of a pipeline's, and the other way round.
 bool IsSetting(const Message& message, const FieldDescriptor& field) {
   if (RuleOf(field).fixed()) return false;
+  if (message.GetDescriptor() == spec_pb::Loader::descriptor()) {
+    return HasSetting(static_cast<const spec_pb::Loader&>(message), field.name());
+  }
   if (message.GetDescriptor() != spec_pb::Spec::descriptor()) return true;
   const std::string& name = field.name();
   if (name == "name" || name == "stages") return true;

@@ -149,6 +149,12 @@ struct LoaderSpec {
   StartMethod multiprocessing_context = StartMethod::kInherited;
   bool in_order = true;
   bool iterable = false;  // a fact: each worker iterates over the data set on its own
+  // Of other libraries' loaders; 0: what the job's own code says.
+  int64_t num_parallel_calls = 0;
+  int64_t prefetch = 0;
+  int64_t threads = 0;
+  int64_t num_shards = 0;
+  std::vector<std::string> knobs = {};  // a fact: its settings; empty: those of a DataLoader
   bool operator==(const LoaderSpec&) const = default;
 };
 

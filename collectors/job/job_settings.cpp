@@ -1,7 +1,6 @@
 #include "collectors/job/job_settings.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -25,12 +24,6 @@ constexpr const char* kKnobs =
     "knobs are loader.num_workers, .prefetch_factor, .persistent_workers, .pin_memory, "
     ".batch_size, .multiprocessing_context, .in_order; for other libraries' loaders "
     "loader.num_parallel_calls, .prefetch, .threads, .num_shards; job.threads; env.NAME";
-
-// Knobs of loaders other than PyTorch's. No spec has them: `run --set` sets them, a replay does
-// not.
-constexpr std::array<std::string_view, 4> kOfOtherLoaders = {"num_parallel_calls", "prefetch",
-                                                             "threads", "num_shards"};
-constexpr uint32_t kMostOfOthers = 1'000'000;
 
 std::string Quoted(const std::string& text) { return "'" + Printable(text) + "'"; }
 
@@ -74,8 +67,12 @@ Result<OrderedJson> PlaceOf(const std::string& loader, const std::vector<std::st
 // As a spec of a job takes it: the ranges, words and names are those of analyzer/spec.
 Result<OrderedJson> CheckedValue(const std::string& path, const std::string& value,
                                  const std::string& loader) {
+  // Nothing has been seen of the loader: it may be of any library.
+  LoaderSpec any;
+  const std::string field = path.substr(path.find('.') + 1);
+  if (IsOtherLoaderKnob(field)) any.knobs = {field};
   Spec job;
-  job.stages.push_back({loader, LoaderSpec{}});
+  job.stages.push_back({loader, any});
   Status set;
   if (path.starts_with(kEnv)) {
     job.env[path.substr(kEnv.size())] = value;  // as it is: no JSON
@@ -93,14 +90,6 @@ Result<OrderedJson> CheckedValue(const std::string& path, const std::string& val
   return json.is_discarded() ? OrderedJson(known) : json;
 }
 
-Result<OrderedJson> CheckedNumber(const std::string& path, const std::string& value) {
-  const auto number = Ordinal(value);
-  if (!number || *number > kMostOfOthers) {
-    return Error{ErrorKind::kUsage, path + " must be an integer between 1 and 1000000", "", ""};
-  }
-  return OrderedJson(*number);
-}
-
 Result<OrderedJson> TakeSetting(const std::string& setting, const std::vector<std::string>& places,
                                 JobSettings& settings) {
   const size_t equals = setting.find('=');
@@ -115,10 +104,7 @@ Result<OrderedJson> TakeSetting(const std::string& setting, const std::vector<st
   if (!loader && path != kThreads && !path.starts_with(kEnv)) {
     return BadSetting("unknown knob " + Quoted(path), setting);
   }
-  const bool other = std::find(kOfOtherLoaders.begin(), kOfOtherLoaders.end(),
-                               std::string_view(path).substr(dot + 1)) != kOfOtherLoaders.end();
-  auto checked = loader && other ? CheckedNumber(path, value)
-                                 : CheckedValue(path, value, loader ? group : "loader");
+  auto checked = CheckedValue(path, value, loader ? group : "loader");
   if (!checked.ok()) return BadSetting(checked.error().what, setting, checked.error().hint);
   if (path.starts_with(kEnv)) {
     settings.environment.emplace_back(path.substr(kEnv.size()), value);

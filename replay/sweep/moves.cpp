@@ -90,10 +90,13 @@ class Collector {
   // alone to decide.
   void AddLoader(const StageSpec& stage, const LoaderSpec& loader) {
     if (stage.name != kFirstLoader) return;
-    if (!loader.iterable) {
-      Knob(stage.name + ".num_workers",
-           Doublings(0, std::max<int64_t>(kFewestWorkers, kProcessesPerCore * cores_)));
-    }
+    const int64_t most = std::max<int64_t>(kFewestWorkers, kProcessesPerCore * cores_);
+    if (!loader.iterable) Knob(stage.name + ".num_workers", Doublings(0, most));
+    Knob(stage.name + ".num_parallel_calls", Doublings(1, most));
+    Knob(stage.name + ".prefetch", Doublings(1, kMostAhead));
+    Knob(stage.name + ".threads", Doublings(1, most));
+    const int64_t fewest = std::max<int64_t>(1, loader.num_workers);
+    Knob(stage.name + ".num_shards", Doublings(fewest, std::max(fewest, most)));
     if (loader.num_workers == 0) return;
     Knob(stage.name + ".prefetch_factor", Doublings(2, kMostAhead));
     Knob(stage.name + ".persistent_workers", {"false", "true"});
@@ -184,7 +187,10 @@ std::vector<TunedKnob> TunedKnobs(const Spec& spec, int cores) {
   Collector collector(cores);
   for (const StageSpec& stage : spec.stages) collector.Add(stage);
   collector.AddTrainer(spec);
-  return collector.Take();
+  auto knobs = collector.Take();
+  // Not every loader has all of them.
+  std::erase_if(knobs, [&](const TunedKnob& knob) { return !GetKnob(spec, knob.path).ok(); });
+  return knobs;
 }
 
 std::optional<std::string> NextValue(const TunedKnob& knob, const std::string& now, bool up) {
@@ -280,14 +286,15 @@ std::string SideEffect(const Spec& from, const Spec& to) {
   if (!IsJob(from)) return LearnsTheSame(from, to) ? "" : "may change what is learned";
   std::string text;
   CompareLoaders(from, to, [&](const LoaderSpec& before, const LoaderSpec& after) {
-    const char* said = before.batch_size != after.batch_size
-                           ? "another batch size changes what is trained"
-                       : !SameShards(before, after)
-                           ? "an iterable data set repeats its samples unless it shards by worker"
-                       : before.in_order != after.in_order ? "batches come in another order"
-                       : before.num_workers != after.num_workers
-                           ? "random numbers that the data set draws are others"
-                           : "";
+    const char* said =
+        before.batch_size != after.batch_size ? "another batch size changes what is trained"
+        : !SameShards(before, after)
+            ? "an iterable data set repeats its samples unless it shards by worker"
+        : before.in_order != after.in_order     ? "batches come in another order"
+        : before.num_shards != after.num_shards ? "batches contain other elements of the stream"
+        : before.num_workers != after.num_workers
+            ? "random numbers that the data set draws are others"
+            : "";
     if (text.empty()) text = said;
   });
   return text;

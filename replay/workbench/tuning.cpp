@@ -150,6 +150,7 @@ std::vector<std::pair<std::string, std::string>> TuneSubject::HowToSet(const Spe
     if (!value.ok()) continue;
     settings += " --set " + ShellWord(set->path + "=" + value.value());
     const size_t dot = set->path.find('.');
+    if (IsOtherLoaderKnob(set->path.substr(dot + 1))) continue;  // no argument of the constructor
     std::string& call = calls[set->path.substr(0, dot)];
     if (!call.empty()) call += ", ";
     call += set->path.substr(dot + 1) + "=" + PythonOf(value.value());

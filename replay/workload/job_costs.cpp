@@ -635,6 +635,11 @@ Result<JobCosts> CostsOfJob(const model::Run& run, const attribution::Attributio
     return Error{ErrorKind::kInput, "no data loader feeds the job's steps", run.path,
                  "record a job that trains from PyTorch's DataLoader"};
   }
+  if (!model::IsDataLoader(feeds->info)) {
+    return Error{ErrorKind::kInput,
+                 "how the loader's own library divides its work is not predicted", run.path,
+                 "run it with other settings (stallscope replay)"};
+  }
   STALLSCOPE_ASSIGN_OR_RETURN(JobCosts costs, JobReader(run, attribution, *feeds).Read(limits));
   for (const model::Loader& loader : run.loaders) {
     if (&loader == feeds || loader.info.process != feeds->info.process) continue;

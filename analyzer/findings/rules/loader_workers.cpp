@@ -129,13 +129,11 @@ void CheckLoop(const Case& c, StageId stage, std::vector<Draft>& drafts) {
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   for (size_t i = 0; i < c.run.loaders.size(); ++i) {
     const trace::LoaderInfo& loader = c.run.loaders[i].info;
-    if (model::HasKnobs(loader) && !model::IsTfData(loader)) {
-      CheckJob(c, LoaderId{static_cast<uint32_t>(i)}, drafts);
-    }
+    if (model::IsDataLoader(loader)) CheckJob(c, LoaderId{static_cast<uint32_t>(i)}, drafts);
   }
   for (const auto& stage : c.run.stages) {
     if (const model::Loader* loader = JobLoaderOf(c, stage.id);
-        loader != nullptr && UseOf(c, stage.id) != nullptr && !model::HasKnobs(loader->info) &&
+        loader != nullptr && UseOf(c, stage.id) != nullptr && !model::IsDataLoader(loader->info) &&
         (stage.kind == "map" || stage.kind == "batch") && WorthAt(c, stage.id, kAnyWork)) {
       CheckLoop(c, stage.id, drafts);
     }

@@ -2,6 +2,7 @@
 #include "analyzer/findings/named_ops.h"
 #include "analyzer/findings/rules/rule.h"
 #include "analyzer/model/graph.h"
+#include "analyzer/model/job_spec.h"
 
 namespace stallscope::findings::map_parallelism {
 namespace {
@@ -45,8 +46,12 @@ void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
                        role == StageRole::kBatch ? "per batch" : "per element"));
     }
     draft.args.value = WorkersInCode(c, workers);
+    Patch patch = StageSetting(c, stage.id, "parallelism", workers);
+    if (model::IsJob(c.run) && role == StageRole::kMap) {
+      patch = LoaderSetting(c, stage.id, "num_parallel_calls", workers);
+    }
     Recommend(draft, fmt::format("give {} {} workers{}", stage.name, workers, UpToTheCores(c)),
-              StageSetting(c, stage.id, "parallelism", workers), WithWorkers(stage.id, workers));
+              std::move(patch), WithWorkers(stage.id, workers));
     SetMemory(c, role, workers - now, draft);
     drafts.push_back(std::move(draft));
   }

@@ -107,6 +107,7 @@ Patch FirstPrefetch(const Case& c, StageId last) {
   Patch patch;
   const Spec* const spec = ChangeableSpec(c);
   if (spec == nullptr) return patch;
+  if (model::IsJob(c.run)) return LoaderSetting(c, last, "prefetch", kFirstPrefetch);
   if (As<PrefetchSpec>(c, last) != nullptr) {
     return Setting(NameOf(c, last) + ".buffer_size", kFirstPrefetch);
   }
@@ -145,7 +146,7 @@ void TooShallowInJob(const Case& c, std::vector<Draft>& drafts) {
   for (const auto& stage : c.run.stages) {
     const double share = Blamed(c, stage.id, {Cause::kBuffer});
     const model::Loader* const loader = JobLoaderOf(c, stage.id);
-    if (loader == nullptr || share < kModerateShare || !model::HasKnobs(loader->info)) continue;
+    if (loader == nullptr || share < kModerateShare || !model::IsDataLoader(loader->info)) continue;
     const LoaderSpec now = model::LoaderSpecOf(loader->info);
     if (now.num_workers == 0) continue;
     const int64_t deeper = 2 * now.prefetch_factor;
@@ -170,7 +171,8 @@ void TooShallowInGraph(const Case& c, std::vector<Draft>& drafts) {
   for (const auto& stage : c.run.stages) {
     const double share = Blamed(c, stage.id, {Cause::kBuffer});
     if (share < kModerateShare || stage.loader.value >= c.run.loaders.size()) continue;
-    const auto graph = model::GraphOf(c.run.loaders[stage.loader.value].info);
+    const trace::LoaderInfo& info = c.run.loaders[stage.loader.value].info;
+    const auto graph = model::GraphOf(info);
     if (graph.empty() || graph.back().buffer == R"("autotune")") continue;
     const bool prefetches = model::BaseOf(graph.back().op) == "Prefetch";
     Draft draft =
@@ -180,10 +182,12 @@ void TooShallowInGraph(const Case& c, std::vector<Draft>& drafts) {
                           Percent(share),
                           prefetches ? "prefetch(" + graph.back().buffer + ")"
                                      : "a graph that does not end with prefetch()"));
+    const int64_t deeper = std::max(kFirstPrefetch, 2 * model::LoaderSpecOf(info).prefetch);
     draft.args.value = "tf.data.AUTOTUNE";
     draft.advice = &kInGraph;
     RecommendUnpriced(draft, "prepare batches ahead: prefetch(tf.data.AUTOTUNE) as the last step",
-                      Patch(), WasNotPredicted("what a deeper queue gains"));
+                      LoaderSetting(c, stage.id, "prefetch", deeper),
+                      WasNotPredicted("what a deeper queue gains"));
     SetMemory(c, kFirstPrefetch, draft);
     drafts.push_back(std::move(draft));
     return;

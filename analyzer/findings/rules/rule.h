@@ -85,12 +85,14 @@ inline Patch IfItChanges(const Case& c, Patch patch) {
   return changed.ok() && !(changed.value() == *spec) ? std::move(patch) : Patch();
 }
 
-// Sets a knob of the job's loader that this stage belongs to.
+// Sets a knob of the job's loader that this stage belongs to, if it has the knob.
 template <class Value>
 Patch LoaderSetting(const Case& c, StageId stage, std::string_view knob, Value value) {
-  const model::Loader* const loader = JobLoaderOf(c, stage);
-  if (loader == nullptr) return {};
-  return IfItChanges(c, Setting(loader->name + "." + std::string(knob), value));
+  if (stage.value >= c.run.stages.size()) return {};
+  const LoaderId loader = c.run.stages[stage.value].loader;
+  if (loader.value >= c.run.loaders.size()) return {};
+  const std::string path = c.run.loaders[loader.value].name + "." + std::string(knob);
+  return IfItChanges(c, Setting(path, value));
 }
 
 // Sets a knob of this stage.

@@ -90,11 +90,14 @@ void FewerThanWorkers(const Case& c, std::vector<Draft>& drafts) {
          fmt::format("{}: a worker reads whole shards; one without a shard stops", stage.name));
     draft.args.value = std::to_string(workers);
     draft.advice = &kFewShards;
-    RecommendUnpriced(draft,
-                      fmt::format("write the data as at least {} shards, or drop the idle workers: "
-                                  "num_workers={}",
-                                  workers, shards),
-                      Patch(), "stallscope cannot predict the gain of other shards", Aim::kQuality);
+    const auto knobs = model::LoaderSpecOf(loader->info).knobs;
+    const bool settable = std::find(knobs.begin(), knobs.end(), "num_shards") != knobs.end();
+    RecommendUnpriced(
+        draft,
+        fmt::format("{} at least {} shards, or drop the idle workers: num_workers={}",
+                    settable ? "divide the stream into" : "write the data as", workers, shards),
+        settable ? LoaderSetting(c, stage.id, "num_shards", workers) : Patch(),
+        "stallscope cannot predict the gain of other shards", Aim::kQuality);
     draft.finding.stands_alone = true;
     drafts.push_back(std::move(draft));
   }

@@ -93,6 +93,41 @@ TEST_SUITE("fast") {
               .exit_code == 2);
   }
 
+  TEST_CASE("replay: a tf.data graph has settings of its own") {
+    const ScratchDir dir;
+    std::filesystem::copy_file(SourceDir() + "/tests/collectors/job/python/tf_jobs.py",
+                               dir / "tf_jobs.py");
+    const std::vector<std::string> environment = {Recorded::PythonPath(), "NO_COLOR=1"};
+    const std::string trace = dir / "run.sst";
+    const ProgramResult recorded = RunProgram(
+        {"sh", "-c",
+         "cd " + dir.path() + " && " + BuildDir() +
+             "/bin/stallscope run --quiet --profile off -o run.sst -- python3 tf_jobs.py loop"},
+        environment);
+    REQUIRE_MESSAGE(recorded.exit_code == 0, recorded.err);
+    const auto vary = [&](const std::string& axis) {
+      return stallscope::test::RunStallscope(
+          {"replay", trace, "--vary", axis, "--repeats", "1", "--yes", "-o", dir / "sweep.json"},
+          environment);
+    };
+    for (const char* other : {"loader.num_workers=1,2", "loader.num_shards=1,2"}) {
+      const ProgramResult refused = vary(other);
+      CHECK(refused.exit_code == 2);
+      CHECK(OneLine(refused.err));
+    }
+    const ProgramResult done = vary("loader.prefetch=2,5");
+    REQUIRE_MESSAGE(done.exit_code == 0, done.err);
+    const auto sweep = JsonIn(dir / "sweep.json");
+    CHECK(sweep["mode"] == "rerun");
+    CHECK(Has(sweep["warnings"].dump(), "nothing is predicted: "));
+    REQUIRE(sweep["points"].size() == 2);
+    for (const auto& point : sweep["points"]) {
+      CHECK(point["measured"]["samples_per_s"] > 0);
+      CHECK(point["predicted"].is_null());
+      CHECK(point["error"].is_null());
+    }
+  }
+
   TEST_CASE("replay --vary: a sweep of a job's settings, which goes on where it was stopped") {
     const Recorded recorded;
     const std::string out = recorded.dir / "sweep.json";

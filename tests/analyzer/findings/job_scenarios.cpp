@@ -131,7 +131,43 @@ TEST_SUITE("fast") {
     const auto found = b.FindingOf("sharding");
     REQUIRE(found);
     CHECK(Has(found->recommendation->code.pytorch, "to_iterable_dataset(num_shards=3)"));
+    CHECK(found->recommendation->patch == Patch());
     CHECK_FALSE(b.FindingOf("loader-workers"));  // another worker would have no shard
+  }
+
+  TEST_CASE("job: a stream that the job itself divides into shards gets the change") {
+    CaseBuilder b;
+    MakeJob(b, Cause::kCpu);
+    trace::LoaderInfo& info = b.run.loaders[0].info;
+    info.file = "/u/train.py";
+    info.line = info.call.line = 2;
+    info.call.source = "s = d.to_iterable_dataset()\nl = DataLoader(s, num_workers=3)\n";
+    info.call.source_line = 1;
+    info.settings_json = R"({"num_workers":3,"shards":1,"num_shards":1,
+        "num_shards_at":"train.py:1"})";
+    const auto found = b.FindingOf("sharding");
+    REQUIRE(found);
+    CHECK(found->recommendation->patch == Patch{{SetTo("loader.num_shards", int64_t{3})}});
+    CHECK(found->where.line == 1);
+    REQUIRE(found->changes.size() == 1);
+    CHECK(Has(found->changes[0].diff, "+s = d.to_iterable_dataset(num_shards=3)\n"));
+  }
+
+  TEST_CASE("job: a finding without a change is at the call that constructs the loader") {
+    CaseBuilder b;
+    MakeJob(b, Cause::kCpu);
+    trace::LoaderInfo& info = b.run.loaders[0].info;
+    info.settings_json = R"({"num_workers":3,"shards":2})";
+    info.file = "/u/train.py";
+    info.line = info.call.line = info.call.end_line = 7;
+    info.call.column = 4;
+    info.call.end_column = 18;
+    info.call.source = "l = DataLoader(ds)\n";
+    info.call.source_line = 7;
+    const auto found = b.FindingOf("sharding");
+    REQUIRE(found);
+    CHECK(found->where.line == 7);
+    CHECK(found->where.extent == findings::CodeExtent{5, 7, 19});
   }
 
   TEST_CASE("job: bursts in a tf.data graph that does not end with a prefetch") {
@@ -159,6 +195,36 @@ TEST_SUITE("fast") {
     REQUIRE(small);
     CHECK(Has(small->text, "prefetch(1)"));
     CHECK_FALSE(graph(R"({"op":"Prefetch","line":2,"buffer_size":"autotune"})"));
+    CHECK(small->recommendation->patch == Patch());  // as recorded before there was the knob
+    info.settings_json = R"({"prefetch":3,"graph":[{"op":"Prefetch","line":2,"buffer_size":3}]})";
+    const auto knob = b.FindingOf("prefetch");
+    REQUIRE(knob);
+    CHECK(knob->recommendation->patch == Patch{{SetTo("loader.prefetch", int64_t{6})}});
+    CHECK(knob->changes.size() == 1);
+  }
+
+  TEST_CASE("job: what a tf.data graph lacks is a setting of its loader") {
+    CaseBuilder b;
+    MakeJob(b, Cause::kCpu);
+    b.run.info.imported_from = "xplane";  // joined
+    trace::LoaderInfo& info = b.run.loaders[0].info;
+    info.kind = "tf.data.Dataset";
+    info.file = "/u/train.py";
+    info.line = 1;
+    info.call.source = "d = tf.data.Dataset.range(9).map(decode)\n";
+    info.call.source_line = 1;
+    info.settings_json =
+        R"({"num_parallel_calls":null,"prefetch":null,"graph":[{"op":"Map","line":1}]})";
+    const auto found = b.FindingOf("map-parallelism");
+    REQUIRE(found);
+    const Patch& patch = found->recommendation->patch;
+    REQUIRE(patch.changes.size() == 1);
+    const auto& set = std::get<SetChange>(patch.changes[0]);
+    CHECK(set.path == "loader.num_parallel_calls");
+    CHECK_FALSE(found->recommendation->of_stages);
+    // What a re-run would measure is what the diff sets.
+    REQUIRE(found->changes.size() == 1);
+    CHECK(Has(found->changes[0].diff, "map(decode, num_parallel_calls=" + set.value + ")"));
   }
 
   TEST_CASE("job: the workers that fetch collate as well") {

@@ -351,6 +351,28 @@ TEST_SUITE("fast") {
     CHECK(findings::SourceChangesOf(run, kFourWorkers)[0].diff.starts_with("--- a/train.py\n"));
   }
 
+  TEST_CASE("source change: the extent of the call counts UTF-16 code units from 1") {
+    const auto extent = [](const std::string& marked) {
+      return findings::ExtentOf(LoaderOf(marked).info.call);
+    };
+    CHECK(extent("l = «DataLoader(ds)»\n") == findings::CodeExtent{5, 1, 19});
+    CHECK(extent("a\nl = «DataLoader(\n\tds,\n)»\n") == findings::CodeExtent{5, 4, 2});
+    // Two bytes are one unit, four bytes are two.
+    CHECK(extent("é, l = 1, «DataLoader('é\U0001F600')»\n") == findings::CodeExtent{11, 1, 27});
+    CHECK(extent("l = «DataLoader(ds)\n") == findings::CodeExtent{});  // only its line is known
+
+    const trace::CallSite call = LoaderOf("l = «DataLoader(\nds)»\n").info.call;
+    CHECK(ChangeOf("l = «DataLoader(\nds)»\n").extent == findings::ExtentOf(call));
+    trace::CallSite cut = call;
+    cut.source = "l = DataLoader(\n";
+    CHECK(findings::ExtentOf(cut) == findings::CodeExtent{0, 2, 0});
+    for (const auto& end : {std::pair(1U, 4U), std::pair(0U, 9U), std::pair(2U, 0U)}) {
+      trace::CallSite odd = call;
+      std::tie(odd.end_line, odd.end_column) = end;
+      CHECK(findings::ExtentOf(odd) == findings::CodeExtent{});
+    }
+  }
+
   TEST_CASE("source change: part of a file keeps its line numbers") {
     model::Loader loader = LoaderOf("a\nb\nc\nd\nl = «DataLoader(ds)»\ne\n");
     loader.info.call.source_line = 101;
@@ -366,6 +388,64 @@ TEST_SUITE("fast") {
     CHECK(replaced.first == 105);
     CHECK(replaced.last == 105);
     CHECK(replaced.text == "l = DataLoader(ds, num_workers=4)\n");
+  }
+
+  TEST_CASE("source change: shards are set where the job makes the stream") {
+    model::Loader loader =
+        LoaderOf("s = rows.to_iterable_dataset().map(f)\nl = «DataLoader(s, num_workers=4)»\n");
+    loader.info.settings_json = R"({"num_workers":4,"num_shards":1,"num_shards_at":"train.py:1"})";
+    const auto changes = findings::SourceChangesOf(
+        RunOf({loader}),
+        {{SetTo("loader.num_shards", int64_t{8}), SetTo("loader.num_workers", int64_t{8})}});
+    REQUIRE(changes.size() == 1);
+    CHECK(changes[0].by_hand.empty());
+    REQUIRE(changes[0].lines.size() == 1);
+    CHECK(changes[0].lines[0].after ==
+          "s = rows.to_iterable_dataset(num_shards=8).map(f)\nl = DataLoader(s, num_workers=8)\n");
+    const auto alone =
+        findings::SourceChangesOf(RunOf({loader}), Set("loader.num_shards", 8)).front();
+    CHECK(alone.line == 1);
+    CHECK(alone.extent == findings::CodeExtent{});
+    CHECK(Has(alone.diff, "+s = rows.to_iterable_dataset(num_shards=8).map(f)\n"));
+    const auto by_hand = [&](const std::string& at, const std::string& source) {
+      loader.info.settings_json = R"({"num_shards":1,"num_shards_at":)" + at + "}";
+      loader.info.call.source = source;
+      const auto said = findings::SourceChangesOf(RunOf({loader}), Set("loader.num_shards", 8));
+      REQUIRE(said.size() == 1);
+      CHECK(said[0].diff.empty());
+      REQUIRE(said[0].by_hand.size() == 1);
+      return said[0].by_hand[0];
+    };
+    CHECK(Has(by_hand(R"("train.py:1")", "s = to_iterable_dataset(**more)\nl = DataLoader(s)\n"),
+              "set num_shards=8 by hand: the call at train.py:1 passes **more"));
+    CHECK(Has(by_hand(R"("train.py:1")", "s = made\nl = DataLoader(s)\n"),
+              "not a plain call to to_iterable_dataset"));
+    CHECK(Has(by_hand(R"("train.py:90")", "s = made\nl = DataLoader(s)\n"),
+              "set num_shards=8 at train.py:90: the trace does not have these lines"));
+    CHECK(by_hand(R"("data.py:1")", "l = DataLoader(s)\n") ==
+          "set num_shards=8 in to_iterable_dataset(), where loader is built (data.py:1)");
+    for (const char* const at : {"null", "7", R"("train.py")", R"("train.py:x")", R"(":")"}) {
+      CHECK(by_hand(at, "l = DataLoader(s)\n").starts_with("set num_shards=8 in "));
+    }
+  }
+
+  TEST_CASE("source change: settings of other libraries are described") {
+    model::Loader loader = LoaderOf("l = «DataLoader(s)»\n");
+    const auto said = [&](const char* kind, const char* knob) {
+      loader.info.kind = kind;
+      const auto changes =
+          findings::SourceChangesOf(RunOf({loader}), Set(std::string("loader.") + knob, 3));
+      REQUIRE(changes.size() == 1);
+      CHECK(changes[0].line == 1);
+      CHECK(changes[0].diff.empty());
+      return changes[0].by_hand.at(0);
+    };
+    CHECK(said("tf.data.Dataset", "prefetch") ==
+          "set prefetch(3) at the end of the graph, where loader is built");
+    CHECK(Has(said("tf.data.Dataset", "threads"), "private_threadpool_size=3"));
+    CHECK(Has(said("grain.DataLoader", "threads"), "num_threads=3 in grain.ReadOptions"));
+    CHECK(Has(said("nvidia.dali.plugin.X", "prefetch"), "prefetch_queue_depth=3"));
+    CHECK(said("Other", "threads") == "set threads=3, where loader is built");
   }
 
   TEST_CASE("python call: source that is cut off or nested too deep is refused") {

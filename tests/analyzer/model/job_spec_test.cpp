@@ -71,6 +71,33 @@ TEST_SUITE("fast") {
     CHECK(known == std::set<std::string>(model::kLoaderKnobs.begin(), model::kLoaderKnobs.end()));
   }
 
+  TEST_CASE("a loader of another library has the knobs among its settings") {
+    Run run = JobWith(R"({"batch_size": 8, "num_parallel_calls": null, "prefetch": 2,
+        "threads": "many", "graph": []})");
+    run.loaders[1].info.kind = "tf.data.Dataset";
+    CHECK_FALSE(model::IsDataLoader(run.loaders[1].info));
+    const auto spec = model::JobSpecOf(run);
+    REQUIRE(spec.has_value());
+    const auto& loader = std::get<LoaderSpec>(spec->stages[0].kind);
+    CHECK(loader.knobs == std::vector<std::string>{"num_parallel_calls", "prefetch", "threads"});
+    CHECK(loader.num_parallel_calls == 0);
+    CHECK(loader.prefetch == 2);
+    CHECK(loader.threads == 0);
+    // A DataLoader over a stream has them all.
+    const LoaderSpec stream = FirstOf(R"({"num_workers": 4, "num_shards": 2, "iterable": true})");
+    CHECK(stream.num_shards == 2);
+    CHECK(stream.knobs.size() == model::kLoaderKnobs.size() + 1);
+    // Of a graph without them, and of the job's own loop, nothing can be set.
+    run.loaders.erase(run.loaders.begin());
+    for (const char* none : {R"({"batch_size": 8, "graph": []})", "{}"}) {
+      run.loaders[0].info.settings_json = none;
+      CHECK_FALSE(model::JobSpecOf(run).has_value());
+    }
+    run.loaders[0].info.kind = "Batches";
+    run.loaders[0].info.settings_json = R"({"workers": 2})";
+    CHECK_FALSE(model::JobSpecOf(run).has_value());
+  }
+
   TEST_CASE("settings that make no sense are left at their defaults") {
     for (const char* text : {"", "[]", "{", R"({"num_workers": -1, "prefetch_factor": 0})",
                              R"({"num_workers": 1e300, "batch_size": 99999999})",

@@ -121,7 +121,12 @@ TEST_SUITE("fast") {
       return found;
     };
     CHECK(place()["artifactLocation"]["uri"] == "train.py");
-    CHECK(place()["region"]["startLine"] == 41);
+    CHECK(place()["region"] == json{{"startLine", 41}});
+    report.findings[0].where.extent = {10, 43, 2};
+    CHECK(place()["region"] ==
+          json{{"startLine", 41}, {"startColumn", 10}, {"endLine", 43}, {"endColumn", 2}});
+    report.findings[0].where.extent = {0, 43, 0};
+    CHECK(place()["region"] == json{{"startLine", 41}, {"endLine", 43}});
     report.job.checkout = "/home";
     CHECK(place()["artifactLocation"]["uri"] == "u/train.py");
     report.job.checkout = "/home/u/train";  // another one, beside it
@@ -130,7 +135,7 @@ TEST_SUITE("fast") {
     CHECK(place()["artifactLocation"]["uri"] == "file:///home/u/train.py");
     report.findings[0].where = {};
     CHECK(place()["artifactLocation"]["uri"] == "train.sst");
-    CHECK(place()["region"]["startLine"] == 1);
+    CHECK(place()["region"] == json{{"startLine", 1}});
   }
 
   TEST_CASE("markdown: a suggestion has only the new lines") {

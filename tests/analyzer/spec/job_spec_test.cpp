@@ -51,6 +51,30 @@ TEST_SUITE("fast") {
     CHECK(paths.back() == "job.threads");
   }
 
+  TEST_CASE("a loader of another library has the settings that were recorded, and no others") {
+    Spec spec;
+    spec.stages = {{"loader", LoaderSpec{.prefetch = 2, .knobs = {"prefetch", "threads"}}}};
+    std::vector<std::string> paths;
+    for (const KnobInfo& knob : ListKnobs(spec)) {
+      if (knob.path.starts_with("loader.")) paths.push_back(knob.path);
+    }
+    CHECK(paths == std::vector<std::string>{"loader.prefetch", "loader.threads"});
+    const auto set = ApplySettings(spec, {"loader.prefetch=4"});
+    REQUIRE(set.ok());
+    CHECK(WritePatch(Diff(spec, set.value()), JsonLayout::kOneLine)
+              .find(R"("path":"loader.prefetch","value":4)") != std::string::npos);
+    CHECK(ReadAnySpec(WriteSpec(set.value()), "test").value() == set.value());
+    for (const char* bad : {"loader.num_workers=2", "loader.num_shards=2", "loader.prefetch=-1",
+                            "loader.prefetch=x", "loader.knobs=[]"}) {
+      CAPTURE(bad);
+      CHECK_FALSE(ApplySettings(spec, {bad}).ok());
+    }
+    for (const std::string_view knob : kOtherLoaderKnobs) {
+      CHECK(ErrorOf("loader." + std::string(knob) + "=2") != "");  // a DataLoader
+    }
+    CHECK(IsProgramsChoice("loader.prefetch", "0"));
+  }
+
   TEST_CASE("what a program decides on itself is no value to set") {
     for (const char* path : {"job.threads", "loader.batch_size"}) {
       CHECK(IsProgramsChoice(path, "0"));

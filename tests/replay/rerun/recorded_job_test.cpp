@@ -210,6 +210,26 @@ TEST_SUITE("fast") {
               .ok());
   }
 
+  TEST_CASE("settings of a loader of another library are set and checked like any other") {
+    model::Run run = JobRun();
+    run.loaders[0].info.kind = "tf.data.Dataset";
+    run.loaders[0].info.settings_json = R"({"num_parallel_calls": null, "prefetch": 2})";
+    const JobPlan job = PlanOf(run);
+    const Spec spec = With(job, {"loader.num_parallel_calls=4", "loader.prefetch=8"});
+    CHECK(Joined(RunArguments(job, spec).value()) ==
+          "--steps=151 --set=loader.num_parallel_calls=4 --at=loader=/home/user/job/train.py:12 "
+          "--set=loader.prefetch=8");
+    CHECK_FALSE(RunArguments(job, With(job, {"loader.prefetch=0"})).ok());
+    model::Run after = run;
+    after.loaders[0].info.settings_json = R"({"num_parallel_calls": 4, "prefetch": 8})";
+    CHECK(CheckSettings(job, spec, after).ok());
+    after.loaders[0].info.settings_json = R"({"num_parallel_calls": 2, "prefetch": 8})";
+    after.info.warnings = {"num_parallel_calls is 2 in an interleave"};
+    const Status differs = CheckSettings(job, spec, after);
+    REQUIRE_FALSE(differs.ok());
+    CHECK(differs.error().Line().find("is 2 in an interleave") != std::string::npos);
+  }
+
   TEST_CASE("a job is run again with other settings, for a number of steps") {
     const SmallJob job;
     replay::RerunOptions options = job.Options();

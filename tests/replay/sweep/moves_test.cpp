@@ -161,6 +161,29 @@ TEST_SUITE("fast") {
     }
   }
 
+  TEST_CASE("a tuner changes what a loader of another library can be given") {
+    Spec spec = test::JobSpecOfTest();
+    auto& loader = std::get<LoaderSpec>(spec.stages[0].kind);
+    loader = {.knobs = {"num_parallel_calls", "prefetch", "threads"}};
+    std::string paths;
+    for (const auto& knob : replay::TunedKnobs(spec, 2)) paths += knob.path + " ";
+    CHECK(paths == "loader.num_parallel_calls loader.prefetch loader.threads job.threads ");
+    // From what the library chose itself to each number.
+    CHECK(MovesFrom(spec, 2).size() > 8);
+    for (const Patch& move : MovesFrom(spec, 2)) CHECK(Apply(spec, move).ok());
+    // Shards, to as many as there are workers, or more.
+    loader = {.num_workers = 12, .iterable = true, .num_shards = 2};
+    loader.knobs = {"num_workers", "num_shards"};
+    const auto knobs = replay::TunedKnobs(spec, 2);
+    REQUIRE_FALSE(knobs.empty());
+    CHECK(knobs[0].path == "loader.num_shards");
+    CHECK(knobs[0].values == std::vector<std::string>{"12"});
+    const auto more = ApplySettings(spec, {"loader.num_shards=12"});
+    REQUIRE(more.ok());
+    CHECK(LearnsTheSame(spec, more.value()));
+    CHECK(replay::SideEffect(spec, more.value()).find("other elements") != std::string::npos);
+  }
+
   TEST_CASE("the next value of a knob") {
     const replay::TunedKnob workers{"loader.num_workers", {"0", "1", "2", "4", "8"}};
     CHECK(NextValue(workers, "2", true) == "4");

@@ -311,4 +311,14 @@ TEST_SUITE("fast") {
     run.loaders[1].steps = 0;  // evaluation
     CHECK(BuildWorkload(run, Attribute(run)).ok());
   }
+
+  TEST_CASE("job costs: the threads of another library are not for this model") {
+    TraceBuilder trace;
+    BuildJob(trace, {.workers = 2, .steps = 40});
+    Run run = RunOf(trace);
+    run.loaders[0].info.settings_json = R"({"threads":2,"prefetch":4})";
+    const auto built = BuildWorkload(run, Attribute(run));
+    REQUIRE_FALSE(built.ok());
+    CHECK(built.error().what.find("library divides its work") != std::string::npos);
+  }
 }

@@ -5,12 +5,13 @@ works, as an op of the trainer; else as a stage of the loop that `plain.py` watc
 """
 import functools
 import inspect
+import operator
 import sys
 from _thread import get_ident
 
 from . import loaders, plain, ring, session, steps
 from .spans import Spans, stage_of
-from .watch import guarded
+from .watch import Instead, guarded
 
 
 def loader(batches, name=None, samples=None, workers=0):
@@ -37,31 +38,22 @@ def _loader(batches, name, samples, workers):
     return _Loop(batches, place, kind, dataset, samples, workers)
 
 
-class _Loop:
+class _Loop(Instead):
     """An iterable: each pass over it is watched."""
 
-    def __init__(self, batches, place, kind, dataset, samples, workers):
-        self._stallscope_batches = batches
-        self._stallscope_source = (place, kind, dataset, samples, workers)
+    def __init__(self, batches, *source):
+        Instead.__init__(self, batches)
+        self._stallscope_source = source
 
     def __iter__(self):
         place, kind, dataset, samples, workers = self._stallscope_source
-        iterator = iter(self._stallscope_batches)
+        iterator = iter(self._stallscope_original)
         try:
             loader = plain.source(place, kind, dataset, workers=workers)
             return plain.Watched(iterator, loader, samples)
         except Exception as error:
             session.say("stallscope.loader failed: %s: %s" % (type(error).__name__, error))
             return iterator
-
-    def __len__(self):
-        return len(self._stallscope_batches)
-
-    def __getitem__(self, index):
-        return self._stallscope_batches[index]
-
-    def __getattr__(self, name):
-        return getattr(self._stallscope_batches, name)
 
 
 class stage:
@@ -103,15 +95,27 @@ class stage:
         else:
             ring.mine().put(time, words)
 
+    def __reduce__(self):
+        return stage, (self.name,)
+
     def __call__(self, function):
         name = self.name
+        if isinstance(function, (staticmethod, classmethod)):
+            return type(function)(self(function.__func__))
+        if isinstance(function, type) or inspect.iscoroutinefunction(function) or (
+                inspect.isasyncgenfunction(function)):
+            session.say("the stage %s is not recorded: only functions, generators and other callables "
+                        "have an end that is seen" % name)
+            return function
         if inspect.isgeneratorfunction(function):
 
             @functools.wraps(function)
             def generate(*args, **kwargs):
-                return _Generator(name, function(*args, **kwargs))
+                return _Generator(function(*args, **kwargs), name)
 
             return generate
+        if not inspect.isfunction(function):
+            return _Staged(function, name)
 
         @functools.wraps(function)
         def call(*args, **kwargs):
@@ -121,21 +125,38 @@ class stage:
         return call
 
 
-class _Generator:
+stage.__module__ = "stallscope"  # what is pickled in a recording is readable without
+
+
+class _Staged(Instead):
+    """A callable of the job's that is no plain function: a transform, a bound method, a partial."""
+
+    def __init__(self, function, name):
+        Instead.__init__(self, function)
+        self._stallscope_name = name
+
+    def __call__(self, *args, **kwargs):
+        with stage(self._stallscope_name):
+            return self._stallscope_original(*args, **kwargs)
+
+    def __reduce_ex__(self, _):
+        return (operator.methodcaller("__call__", self._stallscope_original),
+                (stage(self._stallscope_name),))
+
+
+class _Generator(Instead):
     """A generator of the job's, each of whose elements is made in a stage."""
 
-    def __init__(self, name, generator):
-        self._stallscope_name, self._stallscope_generator = name, generator
+    def __init__(self, generator, name):
+        Instead.__init__(self, generator)
+        self._stallscope_name = name
 
     def __iter__(self):
         return self
 
     def __next__(self):
         with stage(self._stallscope_name):
-            return next(self._stallscope_generator)
-
-    def __getattr__(self, name):
-        return getattr(self._stallscope_generator, name)
+            return next(self._stallscope_original)
 
 
 def step():

@@ -5,6 +5,7 @@ Nothing is parsed here: on Python 3.11 and later an instruction knows its place 
 that, only its line. Each call in the source is looked up once, and only in the job's own files that
 are older than the process: otherwise the lines may not be those that run.
 """
+import dis
 import itertools
 import os
 
@@ -52,15 +53,20 @@ def _place(code, instruction):
 
 
 def _names(frame, cls):
-    """The names of the class in this frame's code."""
+    """The names of the class in this frame's code. A function's own variables are not looked at: before
+    Python 3.13 that would change what its `locals()` has returned, and keep their values alive."""
     names = {cls.__name__}
     code = frame.f_code
     for name in code.co_names:
         if frame.f_globals.get(name) is cls:
             names.add(name)
-    for name, value in frame.f_locals.items() if code.co_nlocals or code.co_freevars else ():
-        if value is cls:  # imported by the function itself
-            names.add(name)
+    loaded = None
+    for instruction in dis.get_instructions(code) if code.co_nlocals else ():
+        name = instruction.argval
+        if loaded and instruction.opname.startswith("STORE_"):
+            # Imported or renamed by the function itself. Two instructions may be one.
+            names.add(name[0] if isinstance(name, tuple) else name)
+        loaded = isinstance(name, str) and name in names
     return sorted(names)[:_MOST_NAMES]
 
 

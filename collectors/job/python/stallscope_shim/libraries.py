@@ -13,6 +13,7 @@ import sys
 import threading
 
 from . import loaders, plain, session
+from .watch import Method
 
 
 def webdataset(module):
@@ -64,7 +65,9 @@ def datasets(module):
         return iterator
 
     cls.iter = iter
-    if not streams and session.settings().get("set"):
+    if streams:
+        Method(cls, "__init__", loaders.stream_constructed)
+    elif session.settings().get("set"):
         from . import rewrites
 
         rewrites.datasets(cls)
@@ -127,6 +130,7 @@ def _of_grain(iterator):
         options = getattr(node, "_read_options", None)
         if options is not None and options.prefetch_buffer_size:
             settings["threads"] = options.num_threads
+            settings["prefetch"] = options.prefetch_buffer_size
             _watch_pool(node)
     names = [type(node).__name__.strip("_") for node in nodes]
     return (loaders.place_of(iterator), loaders.class_name(iterator),
@@ -188,10 +192,11 @@ def dali(module):
 def _of_dali(iterator):
     pipelines = getattr(iterator, "_pipes", None) or ()
     settings = {}
-    for name in ("max_batch_size", "num_threads", "prefetch_queue_depth"):
+    for setting, name in (("max_batch_size", "max_batch_size"), ("threads", "num_threads"),
+                          ("prefetch", "prefetch_queue_depth")):
         value = getattr(pipelines[0], name, None) if pipelines else None
         if isinstance(value, int):
-            settings[name] = value
+            settings[setting] = value
     names = [type(p).__qualname__ for p in pipelines[:1]]
     return (loaders.place_of(iterator), loaders.class_name(iterator), names[0] if names else "",
             settings, iterator)

@@ -122,7 +122,8 @@ def of(dataloader):
         loader = before[1]
         _begin_digest(loader, place[1])
     else:
-        loader = adopt(_define(dataloader, kinds, place[1], settings), place[1])
+        where = _with_stream(place[1], _stream(field(dataloader, "dataset", None)))
+        loader = adopt(_define(dataloader, kinds, where, settings), place[1])
     _loaders[id(dataloader)] = _again[key] = (weakref.ref(dataloader), loader)
     return loader
 
@@ -222,10 +223,8 @@ def _constructing(dataloader):
     frame = sys._getframe(1)
     direct = True
     while frame is not None:
-        code = frame.f_code
-        file = code.co_filename
-        # Lightning wraps the constructor.
-        own = code.co_argcount and frame.f_locals.get(code.co_varnames[0]) is dataloader
+        file = frame.f_code.co_filename
+        own = _constructs(frame, dataloader)
         if not own and not file.startswith(skipped):
             if not installed(file):
                 return frame, direct
@@ -233,6 +232,23 @@ def _constructing(dataloader):
         direct = direct and (own or file.startswith(_SHIM))
         frame = frame.f_back
     return first, False
+
+
+def _constructs(frame, dataloader):
+    """True for a constructor of the loader's. Lightning wraps it; of the job's own frames, no variable is
+    looked at (call_site.py)."""
+    code = frame.f_code
+    if not code.co_argcount:
+        return False
+    if installed(code.co_filename):
+        return frame.f_locals.get(code.co_varnames[0]) is dataloader
+    for cls in type(dataloader).__mro__:
+        function = vars(cls).get("__init__")
+        while function is not None:
+            if getattr(function, "__code__", None) is code:
+                return True
+            function = getattr(function, "__wrapped__", None)
+    return False
 
 
 def installed(file):
@@ -256,6 +272,10 @@ def _settings(dataloader):
     shards = _shards(field(dataloader, "dataset", None), found["iterable"])
     if shards is not None:
         found["shards"] = shards
+        stream = _stream(field(dataloader, "dataset", None))
+        if stream is not None:
+            found["num_shards"] = shards
+            found["num_shards_at"] = "%s:%d" % (os.path.basename(stream["file"]), stream["line"])
     for name in ("sampler", "batch_sampler", "worker_init_fn"):
         value = field(dataloader, name, None)
         found[name] = None if value is None else class_name(value)
@@ -282,6 +302,42 @@ def _shards(dataset, iterable):
             urls = field(stages[0], "urls", None)
             return len(urls) if isinstance(urls, (list, tuple)) else None
     return None
+
+
+# Streams of Hugging Face's datasets that the job makes from a data set on disk.
+
+_streams = {}  # id of a stream → (weak reference, place of the call of to_iterable_dataset())
+
+
+def stream_constructed(stream):
+    """The constructor is looked up: by to_iterable_dataset(), or by a method of another stream."""
+    frame = sys._getframe(2)
+    if frame.f_code.co_name == "to_iterable_dataset":
+        while frame is not None and (installed(frame.f_code.co_filename) or
+                                     frame.f_code.co_filename.startswith(_SHIM)):
+            frame = frame.f_back
+        place = _line_of(frame)
+    else:
+        of_library = installed(frame.f_code.co_filename)
+        place = _stream(frame.f_locals.get("self")) if of_library else None
+    if place is not None:
+        number = id(stream)
+        _streams[number] = (weakref.ref(stream, functools.partial(_streams.pop, number)), place)
+
+
+def _stream(dataset):
+    known = _streams.get(id(dataset))
+    return known[1] if known is not None and known[0]() is dataset else None
+
+
+def _with_stream(place, stream):
+    """The loader's place, with lines that show both calls."""
+    call = place and place.get("call")
+    if not call or stream is None or stream["file"] != place["file"]:
+        return place
+    lines = (place["line"], call.get("end_line") or place["line"], stream["line"])
+    text = call_site.source(place["file"], min(lines), max(lines))
+    return dict(place, call=dict(call, **text)) if text else place
 
 
 def _start_method(dataloader):

@@ -1,8 +1,8 @@
 """Loops that no DataLoader feeds: iterators of the job's own and of other libraries.
 
-A watched iterator stands in the call chain, unlike what `watch.py` does: there is no class of the
-library's to look into. It hands out the same batches, passes on every attribute, and leaves no frame
-in a traceback (from Python 3.11 on).
+A watched iterator stands in the call chain, unlike most of what `watch.py` does: there is no class of the
+library's to look into. It hands out the same batches, passes for the iterator in all else, and leaves
+no frame in a traceback (from Python 3.11 on).
 
     __next__ → the step before ends; fetch begins
                → stages that the job names, within fetch, or in its other threads and processes
@@ -16,7 +16,7 @@ from _thread import _local
 
 from . import loaders, ops, ring, session, steps
 from .spans import Spans, stage_of
-from .watch import Method, guarded
+from .watch import Instead, Method, guarded
 
 KEY = "_stallscope_plain"  # in the __dict__ of processes: the loader that their stages belong to
 _STAGES = (("fetch", "map"), ("loader", "prefetch"))
@@ -57,11 +57,11 @@ def making():
 # Batches.
 
 
-class Watched:
+class Watched(Instead):
     """An iterator over batches that a trainer asks for."""
 
     def __init__(self, iterator, loader, samples=None, data=None):
-        self._stallscope_iterator = iterator
+        Instead.__init__(self, iterator)
         self._stallscope_pass = _Pass(loader, samples, iterator if data is None else data)
 
     def __iter__(self):
@@ -71,16 +71,13 @@ class Watched:
         own = self._stallscope_pass
         guarded(own.requested)
         try:
-            batch = next(self._stallscope_iterator)
+            batch = next(self._stallscope_original)
         except BaseException as error:
             own.ended()
             error.__traceback__ = error.__traceback__.tb_next
             raise
         guarded(own.received, batch)
         return batch
-
-    def __getattr__(self, name):
-        return getattr(self._stallscope_iterator, name)
 
 
 class _Pass:

@@ -20,13 +20,21 @@ def attach(module):
      "pipeline": _dali}[module.__name__.rpartition(".")[2]](module)
 
 
-def _value(knob):
-    """The last one for the job's file on the stack; None if there is none."""
+def _value(knob, place=None):
+    """The last one for the loader at this place, or else for the job's file on the stack; None if there
+    is none."""
     for setting in reversed(session.settings().get("set", ())):
-        if not isinstance(setting, dict) or setting.get("knob") != "loader." + knob:
+        name, _, field = str(setting.get("knob") if isinstance(setting, dict) else "").partition(".")
+        if field != knob:
             continue
         where = setting.get("where")
-        if not isinstance(where, dict) or where.get("file") == _file():
+        if not isinstance(where, dict):
+            meant = name == "loader"
+        elif place is not None:
+            meant = (where.get("file"), where.get("line")) == (place["file"], place["line"])
+        else:
+            meant = where.get("file") == _file()
+        if meant:
             return setting.get("value")
     return None
 
@@ -102,9 +110,11 @@ def _in_parallel(arguments, parameters):
             session.say("num_parallel_calls was not changed: the map is synchronous")
         return
     if _set(arguments, parameters, "num_parallel_calls", "num_parallel_calls"):
-        cycle = arguments.get("cycle_length")  # more calls would have nothing to do
+        cycle = arguments.get("cycle_length")
         if isinstance(cycle, int) and 0 < cycle < arguments["num_parallel_calls"]:
             arguments["num_parallel_calls"] = cycle
+            session.say("num_parallel_calls is %d in an interleave: more than its cycle_length would "
+                        "have nothing to do" % cycle)
 
 
 def iterated(module):
@@ -129,7 +139,8 @@ def _changed(dataset):
     from . import tensorflow
 
     changed = dataset
-    ahead, threads = _value("prefetch"), _value("threads")
+    place = tensorflow.place_of(dataset)
+    ahead, threads = _value("prefetch", place), _value("threads", place)
     if ahead is not None:
         if type(dataset).__name__.strip("_") == "PrefetchDataset":
             changed = dataset._input_dataset

@@ -5,17 +5,22 @@ an optimizer every batch is a step. As this is known at the optimizer's step onl
 handed out until then is held back, up to `_HELD` batches. A batch that is asked for while torch
 records no gradients is for evaluation, whoever steps next: Lightning and Accelerate fetch one batch
 ahead, so that counting alone would take two batches of a sanity check for training.
+
+If a thread takes batches ahead of the one whose optimizer steps (prefetch_generator), the latter's steps
+go from one step of the optimizer to the next: it waits only for a batch that has not come by then.
 """
 import functools
 import os
 import sys
-from _thread import get_ident
+from _thread import _local, get_ident
+from collections import deque
 from collections.abc import Mapping
 
 from . import loaders, probe, profile, ring, session
 from .watch import Method, field, guarded, pass_on, uses
 
 _HELD = 16
+_AHEAD = 32  # batches that a thread may be ahead
 
 
 class Feed:
@@ -35,6 +40,51 @@ class _Step:
                  "learns")
 
 
+class _Here(_local):
+    """Of the calling thread."""
+
+    requested = None  # since when it waits for a batch
+
+
+_here = _Here()
+
+
+class _Behind:
+    """A thread whose optimizer steps once on each batch, in the order in which another thread takes
+    them. It waits only for a batch that has not come when its last step ends."""
+
+    def __init__(self, steps):
+        self.thread = get_ident()
+        self.steps = deque(steps)  # whose batches are taken, and not trained on
+        self.latest = steps[-1].feed if steps else None  # the pass of the last batch
+        self.feed, self.time, self.cpu = None, 0, 0  # the last step's pass, and its end
+
+    def take(self, step):
+        self.latest = step.feed
+        self.steps.append(step)
+
+    def step(self):
+        """What the optimizer has just stepped on; None if it does not step once per batch."""
+        time, cpu = ring.now(), ring.cpu()
+        feed = self.latest
+        over = self.feed is None or feed.loader is self.feed.loader
+        if not over and any(step.feed is self.feed for step in self.steps):
+            feed = self.feed  # the others are for evaluation
+        while self.steps and self.steps[0].feed is not feed:
+            self.steps.popleft()
+        if not self.steps or len(self.steps) > _AHEAD:
+            return None
+        step = self.steps.popleft()
+        if feed is self.feed:
+            step.requested, step.received = self.time, max(self.time, step.received)
+            step.cpu = cpu - self.cpu
+        else:
+            step.cpu = time - step.received  # its begin is not known
+        step.stepped = step.done = time
+        self.feed, self.time, self.cpu = feed, time, cpu
+        return step
+
+
 class Trainer:
     def __init__(self):
         self.limit = 0  # of steps, 0: none
@@ -44,14 +94,34 @@ class Trainer:
         self.learns = False  # some batch was handed out while torch records gradients
         self.current = None  # the step under way
         self.last = self.thread = None  # who got the last batch
-        self.requested = None
+        self.takers = set()  # threads that got one
+        self.behind = None  # the optimizer's thread, if it takes none itself
         self.evaluations = 0  # active loops that a framework calls evaluation
         self.since = {}  # Feed → batches since the last optimizer step
         self.held = []  # steps that are neither yet
         self.deepest = 0  # most batches that one optimizer step took
 
+    @property
+    def requested(self):
+        return _here.requested
+
+    @requested.setter
+    def requested(self, time):
+        _here.requested = time
+
+    def _is_behind(self, thread):
+        if self.behind is not None:
+            return self.behind.thread == thread
+        return self.last is not None and thread not in self.takers
+
+    def _takes_ahead(self):
+        return self.behind is not None and self.behind.thread != get_ident()
+
     def request(self):
         """The trainer wants a batch: the step before ends."""
+        if self._takes_ahead():
+            self.requested = ring.now()
+            return self.requested, ring.cpu()
         probe.boundary(self)
         time, cpu = ring.now(), ring.cpu()
         if self.current is not None:
@@ -77,20 +147,27 @@ class Trainer:
         step.requested, step.received, step.stepped = requested, time, None
         step.cpu = cpu
         self.thread, self.last = get_ident(), feed
-        self.current = step
+        self.takers.add(self.thread)
         step.learns = bool(gradients())
         self.learns = self.learns or step.learns
+        if self._takes_ahead():
+            self.behind.take(step)
+            return
+        self.current = step
         if step.learns and not self.evaluations:
             self.since[feed] = self.since.get(feed, 0) + 1
 
     def optimizer_step(self):
-        step = self.current
         self.optimizer = True
+        thread = get_ident()
+        if self._is_behind(thread):
+            return self._train_behind()
+        step = self.current
         # Behind a loop, it is the loop's: of a whole pass, or by another thread.
         feed = step.feed if step is not None else self.last
         if feed is None or (step is None and feed not in self.since):
             return
-        if self.thread != get_ident():
+        if self.thread != thread:
             session.say("a thread takes the loader's batches for another one, whose optimizer steps: "
                         "how long that one waits for them is not seen")
         if step is not None:
@@ -114,6 +191,26 @@ class Trainer:
                     self._write(step)
                 else:
                     self.held.append(step)
+
+    def _train_behind(self):
+        """An optimizer has stepped in a thread that takes no batches itself."""
+        if self.current is not None and self.behind is not None:
+            self._close(ring.now(), ring.cpu())  # of an evaluation by this thread
+        if self.behind is None:
+            ring.name_thread(stage=loaders.trainer_stage())
+            known = self.held + ([] if self.current is None else [self.current])
+            self.held, self.current = [], None
+            self.behind = _Behind(known)
+        step = self.behind.step()
+        if step is None:
+            self.behind = None
+            self.takers.add(get_ident())
+            return
+        step.feed.feeds = True
+        self.since.clear()
+        self._write(step)
+        if self.limit and self.count >= self.limit + self.ended:
+            self._end()
 
     def finish(self):
         """The process ends."""
@@ -230,6 +327,7 @@ _optimizers = True  # the job may have made one
 def _forked():
     global trainer
     trainer = Trainer()
+    _here.requested = None
 
 
 session.fork_hooks.append(_forked)

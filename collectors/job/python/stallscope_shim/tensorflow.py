@@ -52,10 +52,11 @@ class Pipeline:
         _find_calls(graph, place)
         batch = [node["batch_size"] for node in graph if "batch_size" in node]
         self.batch = batch[-1] if batch and isinstance(batch[-1], int) else 0
+        settings = dict(_knobs(graph, dataset), batch_size=self.batch or None, graph=_short(graph))
         self.id = session.define(
             "loader", kind="tf.data.Dataset", where=place,
             dataset=" > ".join(_label(node) for node in graph)[:500],
-            settings={"batch_size": self.batch or None, "graph": _short(graph)})
+            settings=settings)
         self.queue = session.define("queue", name="tf.data", capacity=0, loader=self.id, lock=False)
         stage = session.define("stage", name="tf.data", kind="tf.data", loader=self.id, workers=1,
                                ordered=True, inputs=[], queue=self.queue)
@@ -104,6 +105,23 @@ def _described(dataset, loaders_place):
         if loaders_place is not None and place["file"] == loaders_place["file"]:
             node["line"] = place["line"]  # of the call that made it
     return node
+
+
+def _knobs(graph, dataset):
+    """The settings that a re-run can change; None: left to TensorFlow, or not the same everywhere."""
+    found = {}
+    calls = [node.get("num_parallel_calls") for node in graph
+             if node["op"].replace("Parallel", "") in ("Map", "Interleave")]
+    if calls:
+        known = all(isinstance(each, int) for each in calls)
+        found["num_parallel_calls"] = max(calls) if known else None
+    last = graph[-1] if graph else {}
+    ahead = last.get("buffer_size") if last.get("op") == "Prefetch" else None
+    found["prefetch"] = ahead if isinstance(ahead, int) else None
+    options = getattr(dataset, "options", None)
+    threading = getattr(options and options(), "threading", None)
+    found["threads"] = getattr(threading, "private_threadpool_size", None)
+    return found
 
 
 def _find_calls(graph, place):
@@ -202,16 +220,20 @@ def _feed(key, dataset):
     instead = _instead.get(id(dataset))
     if instead is not None and instead[0]() is dataset:
         dataset = instead[1]
-    place = _places.get(id(dataset))
-    for node in reversed(_nodes(dataset)):  # options and Keras wrap the job's data set
-        if id(node) in _places and _places[id(node)][1] is not None:
-            place = _places[id(node)]
-            break
-    feed = steps.Feed(_pipeline(dataset, place[1] if place else _place()))
+    feed = steps.Feed(_pipeline(dataset, place_of(dataset) or _place()))
     feed.feeds = True
     feed.base = feed.loader.id << 48
     _feeds[id(key)] = (weakref.ref(key), feed)
     return feed
+
+
+def place_of(dataset):
+    """Of the job's call that made it, or what it wraps: options and Keras wrap the job's data set."""
+    for node in reversed(_nodes(dataset)):
+        place = _places.get(id(node), (None, None))[1]
+        if place is not None:
+            return place
+    return _places.get(id(dataset), (None, None))[1]
 
 
 _pipelines = {}  # (file, line) → Pipeline: one built again at the same line is the same loader

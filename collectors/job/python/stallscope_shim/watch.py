@@ -7,6 +7,7 @@ call, and reading or writing a field right behind a call is the instant after it
 are is checked in the code of the methods (`uses`), never assumed.
 """
 import functools
+import operator
 import sys
 
 from . import session
@@ -167,6 +168,64 @@ def surrounded(function, begin, end):
                 guarded(end, begun)
 
     return wrapper
+
+
+class Instead:
+    """Stands for an object of the job's where one must be in the call chain. It has the class, the fields
+    and the special methods of that object, and is copied and pickled as that object."""
+
+    def __new__(cls, original, *_):
+        special = {name: _passed_on(name) for name in _SPECIAL
+                   if hasattr(type(original), name) and not hasattr(cls, name)}
+        return object.__new__(type(cls.__name__, (cls,), special) if special else cls)
+
+    def __init__(self, original):
+        self._stallscope_original = original
+
+    @property
+    def __class__(self):
+        return type(self._stallscope_original)
+
+    def __getattr__(self, name):
+        if name.startswith("_stallscope_"):
+            raise AttributeError(name)
+        return getattr(self._stallscope_original, name)
+
+    def __setattr__(self, name, value):
+        own_field = name.startswith("_stallscope_")
+        (object.__setattr__ if own_field else setattr)(
+            self if own_field else self._stallscope_original, name, value)
+
+    def __delattr__(self, name):
+        delattr(self._stallscope_original, name)
+
+    def __bool__(self):
+        return bool(self._stallscope_original)
+
+    def __repr__(self):
+        return repr(self._stallscope_original)
+
+    def __str__(self):
+        return str(self._stallscope_original)
+
+    def __copy__(self):
+        import copy
+
+        return copy.copy(self._stallscope_original)
+
+    def __reduce_ex__(self, _):
+        return operator.getitem, ((self._stallscope_original,), 0)
+
+
+_SPECIAL = ("__len__", "__getitem__", "__setitem__", "__delitem__", "__contains__", "__reversed__",
+            "__call__", "__enter__", "__exit__")
+
+
+def _passed_on(name):
+    def method(self, *args, **kwargs):
+        return getattr(self._stallscope_original, name)(*args, **kwargs)
+
+    return method
 
 
 def _nothing(*_):

@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 import warnings
+import weakref
 
 import photos
 import torch
@@ -455,20 +456,61 @@ def unhooked():
                 print("check", digest(batch))
 
 
-def ahead_in_a_thread():
+def ahead_in_a_thread(load=0, train=0, every=1, loader=None):
     batches = queue.Queue(4)
+    loader = loader or DataLoader(Slow(64, load), batch_size=4)
 
     def run():
-        for batch in DataLoader(Squares(), batch_size=4):
+        for batch in loader:
             batches.put(batch)
         batches.put(None)
 
     thread = threading.Thread(target=run)
     thread.start()
     model = Model()
-    for batch in iter(batches.get, None):
-        model.step(batch)
+    for i, batch in enumerate(iter(batches.get, None)):
+        time.sleep(train)
+        if i % every == every - 1:
+            model.step(batch)
     thread.join()
+
+
+class Slow(Squares):
+    def __init__(self, count, seconds):
+        Squares.__init__(self, count)
+        self.seconds = seconds
+
+    def __getitem__(self, index):
+        time.sleep(self.seconds)
+        return square(index)
+
+
+def slow_ahead_in_a_thread():
+    ahead_in_a_thread(load=0.005)
+
+
+def slow_behind_a_thread():
+    loader = DataLoader(Slow(64, 0.0005), batch_size=4)
+    check = DataLoader(Squares(8), batch_size=4)
+    for _ in range(2):
+        ahead_in_a_thread(train=0.02, loader=loader)
+        with torch.no_grad():
+            for batch in check:
+                print("check", digest(batch))
+
+
+def accumulated_behind_a_thread():
+    ahead_in_a_thread(every=4, loader=DataLoader(Squares(320), batch_size=4))
+
+
+def variables_of_its_own(count=8):
+    """What a function's variables hold, and what its locals() has returned, is its own."""
+    known = locals()
+    loader = DataLoader(Squares(count), batch_size=4)
+    data = weakref.ref(loader.dataset)
+    print(len(list(loader)))
+    loader = DataLoader(Squares(count), batch_size=2)
+    print(len(list(loader)), data() is None, sorted(known))
 
 
 def other_path():

@@ -2,7 +2,13 @@
 
     python loops.py NAME [START_METHOD]
 """
+import asyncio
+import collections.abc
+import copy
+import functools
+import inspect
 import multiprocessing
+import pickle
 import queue
 import sys
 import threading
@@ -46,6 +52,101 @@ def loop(loader, step=True):
 @job
 def generator():
     loop(stallscope.loader(batches()))
+
+
+class Lists:
+    """An iterable of the job's own, without a length."""
+
+    epoch = 0
+
+    def __iter__(self):
+        return iter([[self.epoch] * 4] * 3)
+
+    def __eq__(self, other):
+        return type(other) is Lists
+
+    def __repr__(self):
+        return "Lists()"
+
+
+class Sized(Lists):
+    def __len__(self):
+        return 0
+
+    def __getitem__(self, index):
+        return [index]
+
+
+@job
+def passes_for_what_it_watches():
+    """All that a job may ask of what it got back."""
+    plain = stallscope.loader(Lists())
+    sized = stallscope.loader(Sized())
+    for each in (plain, sized):
+        print(isinstance(each, Lists), each, str(each), bool(each), hasattr(each, "__len__"),
+              isinstance(each, collections.abc.Sized), list(each))
+    print(len(sized), sized[3])
+    plain.epoch = 7
+    print(vars(copy.copy(plain)), vars(copy.deepcopy(plain)), vars(pickle.loads(pickle.dumps(plain))))
+    del plain.epoch
+    print(plain.epoch)
+    iterator = stallscope.loader(iter([[1], [2], [3]]))
+    print(next(iterator), list(copy.copy(iterator)), list(iterator))
+    generator = stallscope.loader(batches(2))
+    print(inspect.isgenerator(generator), generator.__name__, next(generator), generator.close())
+    loop(plain)
+
+
+class Decoder:
+    kind = "jpeg"
+
+    def __init__(self):
+        self.own = stallscope.stage("decode")(self.decode)
+
+    def decode(self, x):
+        return x + 1
+
+    @stallscope.stage("decode")
+    @staticmethod
+    def fixed(x):
+        return x + 2
+
+    @stallscope.stage("decode")
+    @classmethod
+    def of_class(cls, x):
+        return cls.kind, x
+
+    def __call__(self, x):
+        return x + 3
+
+
+@stallscope.stage("decode")
+def plainly(x):
+    return x + 4
+
+
+@job
+def stages_of_any_callable():
+    decoder = Decoder()
+    for x in stallscope.loader([[1], [2]]):
+        print(decoder.own(1), decoder.fixed(1), Decoder.fixed(1), decoder.of_class(1), plainly(1))
+
+    @stallscope.stage("decode")
+    async def later(x):
+        return x
+
+    @stallscope.stage("decode")
+    class Kind:
+        pass
+
+    print(inspect.iscoroutinefunction(later), asyncio.run(later(5)), isinstance(Kind(), Kind))
+    callable_object = stallscope.stage("augment")(Decoder())
+    part = stallscope.stage("augment")(functools.partial(max, 3))
+    print(isinstance(callable_object, Decoder), callable_object.kind, callable_object(1), part(1))
+    for each in (callable_object, part, plainly, decoder.own, stallscope.stage("read")):
+        again = pickle.loads(pickle.dumps(each))
+        print(b"stallscope_shim" in pickle.dumps(each), again is not None)
+        copy.deepcopy(each)
 
 
 @job

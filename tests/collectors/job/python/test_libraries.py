@@ -36,7 +36,7 @@ class StandIns(LibraryCase):
         self.assertEqual([4] * 5, [s.extra["samples"] for s in session.steps])
         self.assertIn("DALI's pipelines", session.said[0])
         (loader,) = session.main.names["loader"]
-        self.assertEqual(2, loader["settings"]["num_threads"])
+        self.assertEqual(2, loader["settings"]["threads"])
 
     def test_litdata(self):
         for workers in ("0", "2"):
@@ -167,7 +167,14 @@ class Libraries(LibraryCase):
         session = self.library("grain_processes", settings=knobs(num_workers=1), same=False)
         self.assertEqual(1, self.settings(session)["processes"])
         session = self.library("hugging_face_few", "2", settings=knobs(num_shards=2))
-        self.assertEqual(2, self.settings(session)["shards"])
+        settings = self.settings(session)
+        self.assertEqual((2, 2), (settings["shards"], settings["num_shards"]))
+        # The call of to_iterable_dataset(), also of a stream that is made from its stream.
+        where = session.main.of("loader")[0]["where"]
+        file, _, line = settings["num_shards_at"].rpartition(":")
+        self.assertEqual("library_jobs.py", file)
+        line = where["call"]["source"].splitlines()[int(line) - where["call"]["source_line"]]
+        self.assertIn("to_iterable_dataset(num_shards=count).map", line)
         session = self.library("hugging_face_few", "2", settings=knobs(num_shards=10**6))
         self.assertEqual(1, self.settings(session)["shards"])
         self.assertIn("num_shards was not changed", session.said[0])

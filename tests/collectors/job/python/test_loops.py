@@ -54,6 +54,17 @@ class Loops(Case):
                                 if e.tid == thread and e.kind in ("work", "wait", "named")]
                         self.assertEqual(sorted(ends), ends)
 
+    def test_what_stands_for_an_object_passes_for_it(self):
+        session = self.record("passes_for_what_it_watches")
+        self.assertEqual([], session.said)
+        self.assertIn("Lists()", self.out)
+
+    def test_a_stage_of_any_callable(self):
+        session = self.record("stages_of_any_callable")
+        self.assertEqual(1, len(session.said), session.said)
+        self.assertIn("the stage decode is not recorded", session.said[0])
+        self.assertTrue(session.events("named"))
+
     def test_without_a_step_each_batch_is_one(self):
         self.assertEqual(6, len(self.record("without_steps").steps))
 

@@ -268,13 +268,17 @@ class TensorFlow(Case):
 
     def test_settings_of_a_rerun(self):
         plain, = self.check("loop", 40).main.names["loader"]
+        knobs = {"num_parallel_calls": 3, "prefetch": 5, "threads": 2}
+        self.assertEqual({"num_parallel_calls": 2, "prefetch": 2, "threads": None},
+                         {name: plain["settings"][name] for name in knobs})
         for name in ("loop", "fit"):
             shutil.rmtree(self.session)
             session = self.record(name, errors=False, settings={"set": [
-                {"knob": "loader.num_parallel_calls", "value": 3},
-                {"knob": "loader.prefetch", "value": 5}, {"knob": "loader.threads", "value": 2}]})
+                {"knob": "loader.%s" % knob, "value": value, "where": plain["where"]}
+                for knob, value in knobs.items()]})
             self.assertEqual([], session.said)
             loader, = session.main.names["loader"]
+            self.assertEqual(knobs, {name: loader["settings"][name] for name in knobs})
             nodes = {node["op"]: node for node in loader["settings"]["graph"]}
             self.assertEqual(3, nodes["ParallelMap"]["num_parallel_calls"])
             self.assertEqual(5, nodes["Prefetch"]["buffer_size"])

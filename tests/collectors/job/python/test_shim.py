@@ -238,9 +238,32 @@ class Steps(Case):
         self.assertEqual(80, len(session.steps))
         self.assertEqual(40, len([e for _, e in session.events("named") if e.extra[0] == 8]))
 
-    def test_a_thread_that_takes_batches_for_another_one_is_said(self):
-        session = self.record("ahead_in_a_thread")
-        self.assertEqual(8, len(session.steps))
+    def test_the_variables_of_a_function_are_left_alone(self):
+        self.record("variables_of_its_own")
+        self.assertIn("True ['count']", self.out)
+
+    def test_a_thread_that_takes_batches_for_another_one(self):
+        """The optimizer's thread waits if a batch has not come, not as long as the other one loads."""
+        def waits(name):
+            shutil.rmtree(self.session, True)
+            session = self.record(name)
+            self.assertEqual([], session.said)
+            steps = [e for _, e in session.events("step")]
+            self.assertEqual({session.main.pid}, {e.tid for e in steps})
+            for one, next_one in zip(steps, steps[1:]):
+                self.assertLessEqual(one.end, next_one.start)
+            return [e.extra["received"] - e.start for e in steps]
+
+        self.assertEqual(16, len(waits("ahead_in_a_thread")))
+        slow = waits("slow_ahead_in_a_thread")
+        self.assertEqual(16, len(slow))
+        self.assertGreater(sorted(slow)[8], 15_000_000)
+        hidden = waits("slow_behind_a_thread")
+        self.assertEqual(32, len(hidden))
+        self.assertEqual(0, sorted(hidden)[16])
+
+    def test_a_thread_that_takes_several_batches_per_step_is_said(self):
+        session = self.record("accumulated_behind_a_thread")
         self.assertTrue(any("for another one" in s for s in session.said), session.said)
 
     def test_the_limit_of_a_job_without_an_optimizer(self):
@@ -370,6 +393,10 @@ class Calls(Case):
                            "    return D([1])\nfor x in make(): pass\n")
         self.check(call, "D([1])")
         self.assertEqual(["D", "DataLoader"], call["names"])
+        call, = self.calls("def make(kind=None):\n    L = DataLoader\n    return L([1])\n"
+                           "for x in make(): pass\n")
+        self.check(call, "L([1])")
+        self.assertEqual(["DataLoader", "L"], call["names"])
 
     def test_a_subclass_that_passes_keywords_on(self):
         """A change must not add a keyword that the subclass passes itself."""
