@@ -147,6 +147,7 @@ void Exchange(Io& io, TrainerSpec& s) {
   io("steps", s.steps);
   io("model", s.model);
   io("optimizer", s.optimizer);
+  io("accumulate", s.accumulate);
   io("precision", s.precision);
   io("loss_scale", s.loss_scale);
   io("graph", s.graph);

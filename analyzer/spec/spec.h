@@ -226,6 +226,7 @@ struct TrainerSpec {
   int64_t steps = 100;  // at most; 0: until the data ends
   ModelSpec model = {};
   OptimizerSpec optimizer = {};
+  int64_t accumulate = 1;  // batches whose gradients make one update
   Precision precision = Precision::kFp32;
   LossScaleSpec loss_scale = {};
   GraphMode graph = GraphMode::kEager;

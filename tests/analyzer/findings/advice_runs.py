@@ -139,7 +139,8 @@ def tensorflow():
 
     def accumulates(after, code):
         batches(after, code)
-        assert after["optimizer"].gradient_accumulation_steps == 2
+        wanted = int(code.split("gradient_accumulation_steps=")[1].split(")")[0])
+        assert after["optimizer"].gradient_accumulation_steps == wanted
 
     def records(after, code):
         assert sum(1 for _ in after["ds"]) > 0
@@ -273,7 +274,7 @@ def pytorch():
     def accumulates(after, code):
         sizes(after, code)
         steps = int(next(iter(after["optimizer"].state.values()))["step"])
-        assert steps == len(Recorded.last) // 2, steps
+        assert steps == len(Recorded.last) // int(code.split(" % ")[1].split()[0]), steps
 
     def written(after, code):
         batch = next(iter(Recorded.last))

@@ -113,6 +113,12 @@ TEST_SUITE("fast") {
     CHECK(map("normalize", R"(, "on": "device")") == "read");
   }
 
+  TEST_CASE("an update takes the gradients of at least one batch") {
+    CHECK(Says(WhyNot(WithTrainer(R"("accumulate": 0)")),
+               "trainer.accumulate: accumulate is 0, which is out of range"));
+    CHECK(WhyNot(WithTrainer(R"("accumulate": 4)")) == "read");
+  }
+
   TEST_CASE("several replicas need a strategy") {
     CHECK(Says(WhyNot(WithTrainer(R"("strategy": {"replicas": 2})")),
                "trainer.strategy.replicas: 2 replicas need a strategy"));
