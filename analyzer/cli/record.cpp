@@ -62,8 +62,11 @@ void PrintSummary(const RecordArguments& arguments, const capture::CaptureResult
   const auto line = [](const char* name, const std::string& text) {
     std::printf("%-10s %s\n", name, Printable(text).c_str());
   };
-  line("steps", fmt::format("{}, {} samples{}", training.last.steps, training.last.samples,
-                            training.why.empty() ? "" : "; " + training.why));
+  const std::string updates =
+      training.updates == training.last.steps ? "" : fmt::format("{} updates, ", training.updates);
+  line("steps",
+       fmt::format("{}, {}{} samples{}", training.last.steps, updates, training.last.samples,
+                   training.why.empty() ? "" : "; " + training.why));
   line("device", fmt::format("{} ({})", result.device.name, result.device.kind));
   line("speed", Speed(training.last));
   if (training.last.loss.has_value()) line("learned", Learned(training.last).substr(2));

@@ -32,6 +32,7 @@ std::string Filled(std::string_view text, const AdviceArgs& args) {
   std::string code(text);
   Replace(code, "{stage}", Identifier(args.stage));
   Replace(code, "{value}", args.value);
+  Replace(code, "{batches}", args.batches);
   return code;
 }
 
@@ -55,6 +56,21 @@ bool HasAny(const model::Run& run, const std::array<std::string_view, N>& words)
 }
 
 }  // namespace
+
+constexpr Advice kAccumulate = {
+    .tf_data = R"py(ds = ds.batch({value})
+optimizer = tf.keras.optimizers.Adam(learning_rate, gradient_accumulation_steps={batches})  # Keras 3)py",
+    .pytorch = R"py(loader = DataLoader(dataset, batch_size={value})
+for step, (images, labels) in enumerate(loader):
+    (criterion(model(images), labels) / {batches}).backward()
+    if (step + 1) % {batches} == 0:
+        optimizer.step()
+        optimizer.zero_grad())py",
+    .dali = R"py(@pipeline_def(batch_size={value}, num_threads=4, device_id=0)
+def pipe(): ...)py",
+    .grain = R"py(ds = ds.batch({value})
+optimizer = optax.MultiSteps(optimizer, every_k_schedule={batches}))py",
+};
 
 Code CodeOf(const Advice& advice, const AdviceArgs& args) {
   return {Filled(advice.tf_data, args), Filled(advice.pytorch, args), Filled(advice.dali, args),

@@ -19,11 +19,15 @@ struct Advice {
   std::string_view grain = {};    // 0.2.12 and later, with JAX on the device
 };
 
-// What replaces "{stage}" and "{value}" in the texts.
+// What replaces "{stage}", "{value}" and "{batches}" in the texts.
 struct AdviceArgs {
   std::string stage;
   std::string value;
+  std::string batches;  // whose gradients make one update
 };
+
+// Batches of {value}, the gradients of {batches} of them in each update.
+extern const Advice kAccumulate;
 
 Code CodeOf(const Advice& advice, const AdviceArgs& args);
 

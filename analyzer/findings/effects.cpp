@@ -107,10 +107,11 @@ Effect WithExposedTimes(Category category, const Assumed& sizes) {
   return {[category](Load& load, double size) { load.exposed_s[At(category)] *= size; }, sizes};
 }
 
-Effect WithLargerBatch(const Case& c, StageId batch, double factor) {
+Effect WithLargerBatch(const Case& c, StageId batch, double factor, double fewer) {
   const double latency = LatencyPartOfCopies(c);
-  return {[batch, factor, latency](Load& load, double size) {
+  return {[batch, factor, fewer, latency](Load& load, double size) {
             load.batch *= factor;
+            load.exposed_s[At(Category::kCommunication)] *= fewer;
             load.exposed_s[At(Category::kCompute)] *= size;
             load.exposed_s[At(Category::kTransfer)] *= latency + (1 - latency) * factor;
             load.held_s *= factor;

@@ -28,8 +28,8 @@ void PrepareAhead(Load& load, int64_t batches);
 Effect WithExposedTimes(attribution::Category category, const Assumed& sizes);
 
 // Steps of `factor` times as many samples: what a step costs once stays, what a sample costs grows
-// with them.
-Effect WithLargerBatch(const Case& c, StageId batch, double factor);
+// with them. `fewer`: by this factor fewer of them make an update, so that each bears more of it.
+Effect WithLargerBatch(const Case& c, StageId batch, double factor, double fewer = 1);
 
 // Of a step's compute, the part that takes as long for any batch: an emulated device defines it,
 // and of a real one it is unknown, 0.

@@ -252,6 +252,10 @@ bool HasAccelerator(const Case& c) {
   return c.run.info.device.kind != "host" && !c.attribution.devices.empty();
 }
 
+int64_t BatchesPerUpdate(const Case& c) {
+  return c.spec.has_value() ? c.spec->trainer.accumulate : 1;
+}
+
 bool ComputesReally(const Case& c) { return HasAccelerator(c) && !c.run.info.device.emulated(); }
 
 bool KnowsCpu(const attribution::StageUse& use) {

@@ -73,6 +73,8 @@ std::string NameOf(const Case& c, StageId stage);
 
 // The device is an accelerator, not the host's cores.
 bool HasAccelerator(const Case& c);
+// The steps whose gradients make one update of the model; 1 without a spec.
+int64_t BatchesPerUpdate(const Case& c);
 // Its kernels' times depend on what they compute; an emulated device's are given.
 bool ComputesReally(const Case& c);
 // True if the spec defines what the device's work takes.

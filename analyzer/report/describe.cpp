@@ -36,6 +36,9 @@ std::string WindowPhrase(const Report& report) {
   const std::string device = DevicePhrase(report.device);
   std::string text = report.steps == 0 ? "no steps, " + length
                                        : words::Counted(report.steps, "step") + " in " + length;
+  if (report.steps != 0 && report.steps_per_update > 1) {
+    text += ", one update per " + words::Grouped(report.steps_per_update);
+  }
   if (report.steps != 0 && report.warmup_steps != 0) {
     text += ", after " + words::Grouped(report.warmup_steps) + " of warm-up";
   }

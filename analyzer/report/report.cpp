@@ -87,6 +87,11 @@ std::vector<std::string> AssumedOf(const trace::RunInfo& info) {
   return assumed;
 }
 
+uint64_t StepsPerUpdate(const trace::RunInfo& info) {
+  const auto spec = ReadSpec(info.spec_json, "spec");
+  return spec.ok() ? static_cast<uint64_t>(spec.value().trainer.accumulate) : 1;
+}
+
 Trust TrustOf(const model::Run& run, const attribution::Attribution& attribution) {
   Trust trust;
   trust.line = TrustLine(run);
@@ -408,6 +413,7 @@ Report MakeReport(const model::Run& run, const attribution::Attribution& attribu
   report.window_start_ns = attribution.window.start_ns;
   report.window_end_ns = attribution.window.end_ns;
   report.steps = attribution.window.steps;
+  report.steps_per_update = StepsPerUpdate(run.info);
   report.warmup_steps = attribution.window.warmup_steps;
   report.probed_steps = attribution.window.probed_steps;
   report.first_epoch = attribution.window.first_epoch;

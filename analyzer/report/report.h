@@ -189,6 +189,7 @@ struct Report {
   int64_t window_start_ns = 0;
   int64_t window_end_ns = 0;
   uint64_t steps = 0;
+  uint64_t steps_per_update = 1;  // of the model, by our own pipeline's spec
   uint64_t warmup_steps = 0;
   std::optional<ColdRow> cold;
   bool first_epoch = false;   // the report is on the first epoch, as requested

@@ -71,6 +71,10 @@ void Exchange(Io& io, SnapshotSpec& s) {
   io("path", s.path);
 }
 template <class Io>
+void Exchange(Io& io, BucketByLengthSpec& s) {
+  io("width", s.width);
+}
+template <class Io>
 void Exchange(Io& io, BatchSpec& s) {
   io("size", s.size);
   io("drop_remainder", s.drop_remainder);
@@ -152,6 +156,7 @@ void Exchange(Io& io, TrainerSpec& s) {
   io("steps", s.steps);
   io("model", s.model);
   io("optimizer", s.optimizer);
+  io("accumulate", s.accumulate);
   io("precision", s.precision);
   io("loss_scale", s.loss_scale);
   io("graph", s.graph);

@@ -131,6 +131,11 @@ struct SnapshotSpec {
   bool operator==(const SnapshotSpec&) const = default;
 };
 
+struct BucketByLengthSpec {
+  int64_t width = 16;
+  bool operator==(const BucketByLengthSpec&) const = default;
+};
+
 struct BatchSpec {
   int64_t size = 1;
   bool drop_remainder = false;
@@ -162,7 +167,7 @@ struct StageSpec {
   std::string name = {};
   // The order is that of spec.proto's oneof.
   std::variant<SourceSpec, ShardSpec, RepeatSpec, FilterSpec, ShuffleSpec, PrefetchSpec, MapSpec,
-               CacheSpec, SnapshotSpec, BatchSpec, LoaderSpec>
+               CacheSpec, SnapshotSpec, BucketByLengthSpec, BatchSpec, LoaderSpec>
       kind;
   bool operator==(const StageSpec&) const = default;
 };
@@ -232,6 +237,7 @@ struct TrainerSpec {
   int64_t steps = 100;  // at most; 0: until the data ends
   ModelSpec model = {};
   OptimizerSpec optimizer = {};
+  int64_t accumulate = 1;  // batches whose gradients make one update
   Precision precision = Precision::kFp32;
   LossScaleSpec loss_scale = {};
   GraphMode graph = GraphMode::kEager;

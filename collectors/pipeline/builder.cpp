@@ -10,20 +10,29 @@
 #include "collectors/pipeline/source_stage.h"
 
 namespace stallscope::pipeline {
-PipelineBuilder::PipelineBuilder(const plan::Graph& graph, SourceFiles files, uint64_t seed,
-                                 int64_t cores, std::string stores, StageContext& context)
+PipelineBuilder::PipelineBuilder(const plan::Graph& graph, std::vector<SourceFiles> files,
+                                 uint64_t seed, int64_t cores, std::string stores,
+                                 StageContext& context)
     : graph_(graph),
       seed_(seed),
       cores_(cores),
       stores_(std::move(stores)),
       context_(context),
-      shared_(std::make_shared<ReaderShared>()) {
-  shared_->spec = graph.source();
-  shared_->files = std::move(files);
-  shared_->context = &context;
-  if (shared_->spec.throttle_bytes_per_s > 0) {
-    shared_->throttle = std::make_shared<data::TokenBucket>(
-        static_cast<uint64_t>(shared_->spec.throttle_bytes_per_s));
+      fingerprint_(FingerprintOf(files)) {
+  uint32_t first_file = 0;
+  for (SourceFiles& found : files) {
+    auto shared = std::make_shared<ReaderShared>();
+    shared->spec = std::get<SourceSpec>(graph.nodes[sources_.size()].stage.kind);
+    shared->files = std::move(found);
+    shared->first_file = first_file;
+    shared->context = &context;
+    if (shared->spec.throttle_bytes_per_s > 0) {
+      shared->throttle = std::make_shared<data::TokenBucket>(
+          static_cast<uint64_t>(shared->spec.throttle_bytes_per_s));
+    }
+    // What is made up counts as one file.
+    first_file += static_cast<uint32_t>(std::max<size_t>(shared->files.paths.size(), 1));
+    sources_.push_back(std::move(shared));
   }
 }
 
@@ -58,7 +67,7 @@ QueueId PipelineBuilder::DefineInputLock(const std::string& name) {
 
 std::string PipelineBuilder::StoreKey(size_t node) const {
   const std::string text =
-      fmt::format("{} {}\n{}", seed_, shared_->files.fingerprint, plan::PrefixText(graph_, node));
+      fmt::format("{} {}\n{}", seed_, fingerprint_, plan::PrefixText(graph_, node));
   const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
@@ -116,7 +125,8 @@ Result<StagePtr> PipelineBuilder::Build() {
 
 Result<StagePtr> PipelineBuilder::Make(size_t node, StagePtr input) {
   const plan::Node& made = graph_.nodes[node];
-  if (std::holds_alternative<SourceSpec>(made.stage.kind)) return MakeSource(made);
+  if (std::holds_alternative<SourceSpec>(made.stage.kind))
+    return MakeSource(node, std::move(input));
   if (std::holds_alternative<MapSpec>(made.stage.kind)) return MakeMap(made, std::move(input));
   if (std::holds_alternative<BatchSpec>(made.stage.kind)) return MakeBatch(made, std::move(input));
   if (std::holds_alternative<FilterSpec>(made.stage.kind)) {
@@ -127,6 +137,9 @@ Result<StagePtr> PipelineBuilder::Make(size_t node, StagePtr input) {
   }
   if (std::holds_alternative<ShuffleSpec>(made.stage.kind)) {
     return MakeShuffle(made, std::move(input));
+  }
+  if (std::holds_alternative<BucketByLengthSpec>(made.stage.kind)) {
+    return MakeBucketByLength(made, std::move(input));
   }
   if (const auto* shard = std::get_if<ShardSpec>(&made.stage.kind)) {
     Define(made);
@@ -139,10 +152,18 @@ Result<StagePtr> PipelineBuilder::Make(size_t node, StagePtr input) {
   return MakeStore(node, std::move(input));
 }
 
-Result<StagePtr> PipelineBuilder::MakeSource(const plan::Node& node) {
-  SourceSpec& source = shared_->spec;
+Result<StagePtr> PipelineBuilder::MakeSource(size_t node, StagePtr input) {
+  StagePtr source = MakeOneSource(graph_.nodes[node], sources_[node]);
+  if (input == nullptr) return source;
+  return StagePtr(
+      std::make_unique<ConcatenateStage>(std::move(input), std::move(source), context_));
+}
+
+StagePtr PipelineBuilder::MakeOneSource(const plan::Node& node,
+                                        const std::shared_ptr<ReaderShared>& shared) {
+  SourceSpec& source = shared->spec;
   const std::string& name = node.stage.name;
-  const size_t files = shared_->files.paths.size();
+  const size_t files = shared->files.paths.size();
   if (source.cycle_length.automatic) {
     source.cycle_length = {plan::AutoCycle(static_cast<int64_t>(files), cores_), false};
     context_.ledger.Note("auto set " + name + ".cycle_length to " +
@@ -152,16 +173,15 @@ Result<StagePtr> PipelineBuilder::MakeSource(const plan::Node& node) {
   const Names names = Define(settled).back();
   if (files == 0) {
     auto runner = std::make_unique<SyntheticRunner>(source, names.stage, context_);
-    auto counting =
-        std::make_unique<CountingSource>(static_cast<uint64_t>(source.elements), context_);
+    auto counting = std::make_unique<CountingSource>(static_cast<uint64_t>(source.elements),
+                                                     shared->first_file, context_);
     return MakeWorkers(settled, name, names, std::move(counting), std::move(runner));
   }
   if (!plan::ThreadsOf(settled).own) {
-    return StagePtr(
-        std::make_unique<InlineSource>(shared_, SourceOptions{name, names.stage, names.queue}));
+    return std::make_unique<InlineSource>(shared, SourceOptions{name, names.stage, names.queue});
   }
   auto stage =
-      std::make_unique<ParallelSource>(shared_, SourceOptions{name, names.stage, names.queue});
+      std::make_unique<ParallelSource>(shared, SourceOptions{name, names.stage, names.queue});
   if (source.parallelism.automatic) {
     ParallelSource* const tuned = stage.get();
     tunables_.push_back({name + ".parallelism", 1,
@@ -169,7 +189,7 @@ Result<StagePtr> PipelineBuilder::MakeSource(const plan::Node& node) {
                          false, [tuned](int64_t value) { tuned->SetParallelism(value); },
                          [tuned] { return tuned->load(); }});
   }
-  return StagePtr(std::move(stage));
+  return stage;
 }
 
 StagePtr PipelineBuilder::MakeWorkers(const plan::Node& node, const std::string& name, Names names,
@@ -231,10 +251,12 @@ Result<StagePtr> PipelineBuilder::MakeBatch(const plan::Node& node, StagePtr inp
   const auto& batch = std::get<BatchSpec>(node.stage.kind);
   const std::vector<Names> names = Define(node);
   STALLSCOPE_ASSIGN_OR_RETURN(std::vector<MapPart> parts, MakeParts(node, names));
-  auto runner =
-      std::make_unique<BatchRunner>(BatchOptions{names.back().stage, node.stage.name, batch.size,
-                                                 batch.drop_remainder, batch.pad},
-                                    std::move(parts), context_);
+  BatchOptions options{names.back().stage,   node.stage.name, batch.size,
+                       batch.drop_remainder, batch.pad,       {}};
+  if (batch.pad && context_.recorder != nullptr) {
+    options.padding = context_.recorder->DefineCounter(kPaddingCounter, "");
+  }
+  auto runner = std::make_unique<BatchRunner>(std::move(options), std::move(parts), context_);
   return MakeWorkers(node, node.stage.name, names.back(), std::move(input), std::move(runner));
 }
 
@@ -269,6 +291,16 @@ StagePtr PipelineBuilder::MakeShuffle(const plan::Node& node, StagePtr input) {
   const Names names = Define(node).back();
   return std::make_unique<ShuffleStage>(std::move(input), shuffle, plan::Salt(node.stage.name, 0),
                                         names.queue, context_);
+}
+
+StagePtr PipelineBuilder::MakeBucketByLength(const plan::Node& node, StagePtr input) {
+  Define(node);
+  size_t size = 1;
+  for (const plan::Node& other : graph_.nodes) {
+    if (const auto* batch = plan::As<BatchSpec>(other)) size = static_cast<size_t>(batch->size);
+  }
+  return std::make_unique<BucketByLengthStage>(
+      std::move(input), std::get<BucketByLengthSpec>(node.stage.kind), size, context_);
 }
 
 Result<StagePtr> PipelineBuilder::MakeFilter(const plan::Node& node, StagePtr input) {

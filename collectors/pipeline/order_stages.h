@@ -1,8 +1,10 @@
 // Stages that work in the thread that asks: a runner without workers, and those that only decide
-// what comes when (shard, filter, shuffle, repeat).
+// what comes when (shard, filter, shuffle, bucket by length, repeat).
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -32,6 +34,19 @@ class InlineStage final : public ChainedStage {
   const std::unique_ptr<const Runner> runner_;
   RunnerWorker worker_;
   std::vector<Element> job_;
+};
+
+// All elements of its input, then those of another source.
+class ConcatenateStage final : public ChainedStage {
+ public:
+  ConcatenateStage(StagePtr input, StagePtr source, StageContext& context)
+      : ChainedStage(std::move(input), context), source_(std::move(source)) {}
+  Result<std::optional<Element>> Next() override;
+  void Restart(uint32_t epoch) override;
+
+ private:
+  const StagePtr source_;
+  bool input_ended_ = false;
 };
 
 // Every count-th element, from the index-th on.
@@ -84,6 +99,22 @@ class ShuffleStage final : public ChainedStage {
   uint32_t epoch_ = 0;
   uint64_t draws_ = 0;
   bool ended_ = false;
+};
+
+// Returns `size` samples of one bucket after each other, as soon as it has so many; at the end of
+// the epoch what is left, from the shortest to the longest. Of values that are no list, the first
+// dimension is the length.
+class BucketByLengthStage final : public ChainedStage {
+ public:
+  BucketByLengthStage(StagePtr input, BucketByLengthSpec spec, size_t size, StageContext& context)
+      : ChainedStage(std::move(input), context), spec_(spec), size_(size) {}
+  Result<std::optional<Element>> Next() override;
+
+ private:
+  const BucketByLengthSpec spec_;
+  const size_t size_;
+  std::map<int64_t, std::deque<Element>> buckets_;
+  std::deque<Element> going_;  // the samples of the bucket that is being returned
 };
 
 class RepeatStage final : public ChainedStage {

@@ -249,11 +249,21 @@ float Draw(uint64_t bits) {
   return sum * 1.7320508f;
 }
 
+// A narrow type would lose the small gradients of a batch beside the sum of the others.
+void AddToSum(const TrainerSpec& trainer, Plan& plan) {
+  const int64_t all = plan.parameter_elements;
+  const TensorId gradients =
+      plan.Add({"batch gradients", Role::kGradients, ComputeType(trainer.precision), all, 0});
+  const TensorId sum = plan.Add({"gradient sum", Role::kSum, GradientType(trainer), all, 0});
+  plan.compute.push_back({Kernel::kAdd, {sum, gradients}, {sum}, {}, {}, {}});
+}
+
 // The optimizer's ops.
 void AddUpdate(const TrainerSpec& trainer, Plan& plan) {
   const int64_t all = plan.parameter_elements;
   const Type type = ComputeType(trainer.precision);
-  const TensorId gradients = plan.Add({"all gradients", Role::kReduced, type, all, 0});
+  const TensorId gradients =
+      plan.Add({"all gradients", Role::kReduced, GradientType(trainer), all, 0});
   const TensorId state = plan.Add({"state", Role::kState, Type::kFloat32, device::kStateValues, 0});
   const TensorId weights = plan.Add({"all weights", Role::kWeights, Type::kFloat32, all, 0});
   const TensorId moment1 = plan.Add({"moment 1", Role::kMoment1, Type::kFloat32, all, 0});
@@ -296,12 +306,17 @@ Type ComputeType(Precision precision) {
   return Type::kFloat32;
 }
 
+Type GradientType(const TrainerSpec& trainer) {
+  return trainer.accumulate > 1 ? Type::kFloat32 : ComputeType(trainer.precision);
+}
+
 Plan BuildPlan(const TrainerSpec& trainer, const BatchForm& form, int64_t whole_batch,
                bool pixels) {
   Plan plan;
   plan.samples = form.samples;
+  plan.batches_per_update = trainer.accumulate;
   StepBuilder builder(trainer, plan);
-  builder.SetLoss(whole_batch);
+  builder.SetLoss(whole_batch * trainer.accumulate);
   const float scale = pixels ? kPixelScale : 1;
   const float offset = pixels ? kPixelOffset : 0;
   if (trainer.model.kind == ModelKind::kMixer) {
@@ -318,6 +333,7 @@ Plan BuildPlan(const TrainerSpec& trainer, const BatchForm& form, int64_t whole_
     plan.compute.push_back({Kernel::kBeginStep, {state}, {}, {}, {}, {}});
     plan.compute.push_back({Kernel::kZero, {}, {gradients}, {}, {}, {}});
   }
+  if (trainer.accumulate > 1) AddToSum(trainer, plan);
   AddUpdate(trainer, plan);
   return plan;
 }

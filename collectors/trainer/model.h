@@ -20,10 +20,13 @@ namespace stallscope::trainer {
 
 // The type of activations and gradients; weights are always float32.
 device::Type ComputeType(Precision precision);
+// Of what the update reads: a batch's gradients, or the sum of several's.
+device::Type GradientType(const TrainerSpec& trainer);
 
 // `form`: this replica's samples, checked by CheckForm; with 0 samples the gradients are 0.
-// `whole_batch`: the samples of all replicas, over which the loss is the mean. `pixels`: values are
-// 0 to 255 and become -2 to 2; others are used unchanged.
+// `whole_batch`: the samples of all replicas. The loss is their mean, and with several batches per
+// update that batch's share of the mean over all. `pixels`: values are 0 to 255 and become -2 to 2;
+// others are used unchanged.
 Plan BuildPlan(const TrainerSpec& trainer, const BatchForm& form, int64_t whole_batch, bool pixels);
 
 // The arena of the plan's weights before the first step; the same seed gives the same on every

@@ -139,6 +139,8 @@ class Binder {
         return addresses_.weights;
       case Role::kGradients:
         return addresses_.gradients;
+      case Role::kSum:
+        return addresses_.sum;
       case Role::kReduced:
         return addresses_.reduced;
       case Role::kMoment1:
@@ -156,6 +158,12 @@ class Binder {
   std::vector<uint64_t> offsets_;
   uint64_t next_ = 0;
 };
+
+uint64_t FlopsOf(const Plan& plan, const std::vector<PlanOp>& ops) {
+  uint64_t sum = 0;
+  for (const PlanOp& op : ops) sum += Flops(plan, op);
+  return sum;
+}
 
 }  // namespace
 
@@ -186,11 +194,8 @@ uint64_t Flops(const Plan& plan, const PlanOp& op) {
 }
 
 uint64_t Flops(const Plan& plan) {
-  uint64_t sum = 0;
-  for (const auto* list : {&plan.compute, &plan.update}) {
-    for (const PlanOp& op : *list) sum += Flops(plan, op);
-  }
-  return sum;
+  return FlopsOf(plan, plan.compute) +
+         FlopsOf(plan, plan.update) / static_cast<uint64_t>(plan.batches_per_update);
 }
 
 uint64_t ActivationBytes(const Plan& plan) {
@@ -303,19 +308,22 @@ size_t FuseElementwise(Plan& plan) {
 Program Bind(const Plan& plan, const Addresses& addresses) {
   Program program;
   program.flops = Flops(plan);
+  const bool update_in_step = plan.batches_per_update == 1;
+  const uint64_t of_step = update_in_step ? program.flops : FlopsOf(plan, plan.compute);
   Binder binder(plan, addresses);
   uint64_t done = 0;
-  const auto bind = [&](const std::vector<PlanOp>& ops, std::vector<device::Launch>& into) {
+  const auto bind = [&](const std::vector<PlanOp>& ops, bool in_step,
+                        std::vector<device::Launch>& into) {
     for (const PlanOp& op : ops) {
       into.push_back(binder.Launch(op));
       const uint64_t from = done;
       done += Flops(plan, op);
       // A replica without samples has no step to take time for.
-      if (plan.samples > 0) into.back().part = {plan.samples, from, done, program.flops};
+      if (in_step && plan.samples > 0) into.back().part = {plan.samples, from, done, of_step};
     }
   };
-  bind(plan.compute, program.compute);
-  bind(plan.update, program.update);
+  bind(plan.compute, true, program.compute);
+  bind(plan.update, update_in_step, program.update);
   return program;
 }
 

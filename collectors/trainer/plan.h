@@ -27,7 +27,8 @@ enum class Role : uint8_t {
   kLabels,
   kWeights,
   kGradients,
-  kReduced,  // the sum of the replicas' gradients; with one replica, its gradients
+  kSum,      // of the gradients of an update's batches, where those are several
+  kReduced,  // what the update reads: the sum over all replicas; with one replica, its own values
   kMoment1,
   kMoment2,
   kState,
@@ -65,6 +66,7 @@ struct Plan {
   std::vector<Parameter> parameters;
   int64_t parameter_elements = 0;  // of an arena
   int64_t samples = 0;
+  int64_t batches_per_update = 1;  // the update runs once per so many computes
 
   TensorId Add(PlanTensor tensor) {
     tensors.push_back(std::move(tensor));
@@ -76,6 +78,7 @@ struct Plan {
 bool IsElementwise(device::Kernel kernel);
 // Multiplications and additions; for kernels other than gemm, one per value written.
 uint64_t Flops(const Plan& plan, const PlanOp& op);
+// Of a step, with its share of the update.
 uint64_t Flops(const Plan& plan);
 // The size of all activations that some op writes or reads, each on a 64-byte boundary.
 uint64_t ActivationBytes(const Plan& plan);
@@ -101,6 +104,7 @@ struct Addresses {
   device::Address labels = 0;
   device::Address weights = 0;
   device::Address gradients = 0;
+  device::Address sum = 0;
   device::Address reduced = 0;
   device::Address moment1 = 0;
   device::Address moment2 = 0;
@@ -110,13 +114,15 @@ struct Addresses {
 struct Program {
   std::vector<device::Launch> compute;
   std::vector<device::Launch> update;
-  // If the step is captured; with several replicas the update has its own graph.
+  // If the step is captured; the update has its own graph with several replicas, or if it is one of
+  // several batches.
   std::shared_ptr<const device::Graph> compute_graph;
   std::shared_ptr<const device::Graph> update_graph;
   uint64_t flops = 0;
 };
 
-// Each launch gets its share of the step in proportion to its arithmetic.
+// Each launch gets its share of the step in proportion to its arithmetic. An update of several
+// batches gets none: the time of a step is then all its batch's.
 Program Bind(const Plan& plan, const Addresses& addresses);
 
 }  // namespace stallscope::trainer

@@ -72,8 +72,12 @@ Status Replica::AllocateModel(const Plan& plan) {
   const size_t narrow = all * device::SizeOf(ComputeType(trainer_.precision));
   const bool adam = trainer_.optimizer.kind == OptimizerKind::kAdam;
   const size_t wide = all * sizeof(float);
-  model_bytes_ = wide * (adam ? 3 : 2) + narrow * (replicas_ > 1 ? 2 : 1) +
-                 device::kStateValues * sizeof(float);
+  const size_t sum = trainer_.accumulate > 1 ? wide : 0;
+  const size_t reduced = replicas_ > 1 ? all * device::SizeOf(GradientType(trainer_)) : 0;
+  parameters_ = plan.parameters;
+  parameter_elements_ = plan.parameter_elements;
+  model_bytes_ =
+      wide * (adam ? 3 : 2) + narrow + sum + reduced + device::kStateValues * sizeof(float);
   if (!device_.capabilities().computes) return {};
   const auto allocate = [&](device::Block& block, size_t bytes) -> Status {
     STALLSCOPE_ASSIGN_OR_RETURN(block, device_.Allocate(bytes));
@@ -81,7 +85,8 @@ Status Replica::AllocateModel(const Plan& plan) {
   };
   STALLSCOPE_RETURN_IF_ERROR(allocate(memory_.weights, wide));
   STALLSCOPE_RETURN_IF_ERROR(allocate(memory_.gradients, narrow));
-  if (replicas_ > 1) STALLSCOPE_RETURN_IF_ERROR(allocate(memory_.reduced, narrow));
+  if (sum > 0) STALLSCOPE_RETURN_IF_ERROR(allocate(memory_.sum, sum));
+  if (reduced > 0) STALLSCOPE_RETURN_IF_ERROR(allocate(memory_.reduced, reduced));
   STALLSCOPE_RETURN_IF_ERROR(allocate(memory_.moment1, wide));
   if (adam) STALLSCOPE_RETURN_IF_ERROR(allocate(memory_.moment2, wide));
   STALLSCOPE_RETURN_IF_ERROR(allocate(memory_.state, device::kStateValues * sizeof(float)));
@@ -99,6 +104,26 @@ Status Replica::AllocateModel(const Plan& plan) {
   state[device::kLossScale] = mixed ? static_cast<float>(trainer_.loss_scale.initial) : 1;
   state[device::kFinite] = 1;
   return Upload(memory_.state.address(), state.data(), state.size());
+}
+
+// Samples of another size than those of the first batch ask for other weights than there are. An
+// emulated device has none.
+Status Replica::CheckModel(const Plan& plan, const BatchForm& form) const {
+  const auto same = [](const Parameter& a, const Parameter& b) { return a.elements == b.elements; };
+  if (!device_.capabilities().computes ||
+      std::equal(parameters_.begin(), parameters_.end(), plan.parameters.begin(),
+                 plan.parameters.end(), same)) {
+    return {};
+  }
+  return Error{ErrorKind::kUsage,
+               "a sample of " + form.sample.ToString() +
+                   " does not fit a model that the first batch made for another size",
+               "trainer.model", "give all samples one size: resize the images, or pad the lists"};
+}
+
+device::Operand Replica::Gradients() const {
+  const device::Block& own = trainer_.accumulate > 1 ? memory_.sum : memory_.gradients;
+  return {own.address(), parameter_elements_, GradientType(trainer_)};
 }
 
 Status Replica::GrowActivations(uint64_t bytes) {
@@ -126,12 +151,12 @@ Result<std::shared_ptr<const device::Graph>> Replica::CaptureList(
 }
 
 Status Replica::Capture(Program& program) {
-  if (replicas_ == 1) {
+  if (replicas_ == 1 && trainer_.accumulate == 1) {
     STALLSCOPE_ASSIGN_OR_RETURN(program.compute_graph,
                                 CaptureList({&program.compute, &program.update}));
     return {};
   }
-  // The gradients' sum is in between, and waits for the other replicas.
+  // What is in between waits for the other replicas, or for the update's last batch.
   STALLSCOPE_ASSIGN_OR_RETURN(program.compute_graph, CaptureList({&program.compute}));
   STALLSCOPE_ASSIGN_OR_RETURN(program.update_graph, CaptureList({&program.update}));
   return {};
@@ -151,6 +176,7 @@ Status Replica::FindProgram(const BatchForm& form, const LoadedShard& shard,
   if (trainer_.fuse && device_.capabilities().dense) FuseDense(plan);
   if (trainer_.fuse) FuseElementwise(plan);
   if (model_bytes_ == 0) STALLSCOPE_RETURN_IF_ERROR(AllocateModel(plan));
+  STALLSCOPE_RETURN_IF_ERROR(CheckModel(plan, form));
   const double emulated = EmulatedActivationBytes(trainer_) * static_cast<double>(form.samples);
   STALLSCOPE_RETURN_IF_ERROR(GrowActivations(
       device_.capabilities().computes ? ActivationBytes(plan) : static_cast<uint64_t>(emulated)));
@@ -160,7 +186,8 @@ Status Replica::FindProgram(const BatchForm& form, const LoadedShard& shard,
   at.labels = shard.labels;
   at.weights = memory_.weights.address();
   at.gradients = memory_.gradients.address();
-  at.reduced = replicas_ > 1 ? memory_.reduced.address() : at.gradients;
+  at.sum = memory_.sum.address();
+  at.reduced = replicas_ > 1 ? memory_.reduced.address() : Gradients().address;
   at.moment1 = memory_.moment1.address();
   at.moment2 = memory_.moment2.address();
   at.state = memory_.state.address();
@@ -184,7 +211,7 @@ Status Replica::RunList(const std::vector<device::Launch>& list,
 }
 
 Status Replica::Compute(const LoadedBatch& batch, const std::vector<pipeline::DeviceMap>& maps,
-                        const DeviceOps& ops) {
+                        const DeviceOps& ops, bool first) {
   const LoadedShard& shard = batch.shards[index_];
   launches_ = 0;
   for (const auto& copied : shard.copied) STALLSCOPE_RETURN_IF_ERROR(stream_->Wait(copied));
@@ -199,28 +226,29 @@ Status Replica::Compute(const LoadedBatch& batch, const std::vector<pipeline::De
   // Pixels that were widened for the link are still pixels; the output of a map is not.
   const bool pixels = form.dtype == data::DType::kUint8 || (maps.empty() && batch.pixels);
   STALLSCOPE_RETURN_IF_ERROR(FindProgram(form, shard, batch, images, pixels));
+  if (first && trainer_.accumulate > 1) {
+    // Not after the update: the other replicas may still read the sum.
+    device::Launch zero;
+    zero.kernel = device::Kernel::kZero;
+    zero.out = {Gradients()};
+    ++launches_;
+    STALLSCOPE_RETURN_IF_ERROR(stream_->Run(zero, batch.batch.item));
+  }
   return RunList(program_->compute, program_->compute_graph, batch.batch.item);
 }
 
 Status Replica::AllReduce(const std::vector<std::unique_ptr<Replica>>& all, ItemId batch) {
   if (all.size() == 1) return {};
-  const device::Type type = ComputeType(trainer_.precision);
-  const auto elements = static_cast<int64_t>(
-      (model_bytes_ - device::kStateValues * sizeof(float)) /
-      (sizeof(float) * (trainer_.optimizer.kind == OptimizerKind::kAdam ? 3 : 2) +
-       2 * device::SizeOf(type)));
   device::Launch reduce;
   reduce.kernel = device::Kernel::kAllReduce;
-  for (const auto& replica : all) {
-    reduce.in.push_back({replica->memory_.gradients.address(), elements, type});
-  }
-  reduce.out = {{memory_.reduced.address(), elements, type}};
+  for (const auto& replica : all) reduce.in.push_back(replica->Gradients());
+  reduce.out = {{memory_.reduced.address(), parameter_elements_, GradientType(trainer_)}};
   ++launches_;
   return stream_->Run(reduce, batch);
 }
 
 Status Replica::Update(ItemId batch) {
-  // With one replica the captured step includes it.
+  // A captured step may include it.
   if (program_->compute_graph != nullptr && program_->update_graph == nullptr) return {};
   return RunList(program_->update, program_->update_graph, batch);
 }

@@ -31,9 +31,10 @@ class Replica {
   // the others' (their gradients), and the batches'.
   void CloseStream() { stream_.reset(); }
 
-  // Enqueues a step's work: the maps of the device, then forward and backward pass.
+  // Enqueues a step's work: the maps of the device, then forward and backward pass. `first`: of the
+  // batches of an update.
   Status Compute(const LoadedBatch& batch, const std::vector<pipeline::DeviceMap>& maps,
-                 const DeviceOps& ops);
+                 const DeviceOps& ops, bool first);
   // Enqueues the sum of all replicas' gradients, if there are several.
   Status AllReduce(const std::vector<std::unique_ptr<Replica>>& all, ItemId batch);
   Status Update(ItemId batch);
@@ -54,10 +55,14 @@ class Replica {
   using Key =
       std::tuple<int64_t, std::vector<int64_t>, data::DType, device::Address, int64_t, bool>;
   struct Memory {
-    device::Block weights, gradients, reduced, moment1, moment2, state;
+    device::Block weights, gradients, sum, reduced, moment1, moment2, state;
   };
 
   Status AllocateModel(const Plan& plan);
+  // kUsage if the plan's parameters are not those of the model.
+  Status CheckModel(const Plan& plan, const BatchForm& form) const;
+  // This replica's own share of what the update reads.
+  device::Operand Gradients() const;
   Status GrowActivations(uint64_t bytes);
   Status FindProgram(const BatchForm& form, const LoadedShard& shard, const LoadedBatch& batch,
                      device::Address images, bool pixels);
@@ -105,6 +110,8 @@ class Replica {
   size_t launches_ = 0;
   uint64_t captures_ = 0;
   int64_t capture_ns_ = 0;
+  std::vector<Parameter> parameters_;
+  int64_t parameter_elements_ = 0;
   uint64_t model_bytes_ = 0;
 };
 

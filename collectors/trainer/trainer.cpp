@@ -43,7 +43,8 @@ class Trainer::Loop {
         devices_(trainer.devices_),
         options_(trainer.options_),
         stop_(trainer.stop_),
-        in_flight_allowed_(spec_.transfer.overlap ? 1 : 0) {
+        in_flight_allowed_(spec_.transfer.overlap ? 1 : 0),
+        batches_per_update_(static_cast<uint64_t>(spec_.trainer.accumulate)) {
     clock_map_.Add(ReadClockAnchor());
   }
   ~Loop();
@@ -76,6 +77,7 @@ class Trainer::Loop {
   const TrainerOptions& options_;
   const std::atomic<bool>& stop_;
   const size_t in_flight_allowed_;
+  const uint64_t batches_per_update_;
   ClockMap clock_map_;
   StageId stage_;
   std::unique_ptr<Feed> feed_;
@@ -132,13 +134,15 @@ Status Trainer::Loop::Open() {
 
 Status Trainer::Loop::EnqueueStep(Step& step) {
   const ItemId batch = step.batch.batch.item;
+  const uint64_t of_update = step.row.index % batches_per_update_;
+  const bool updates = of_update == batches_per_update_ - 1;
   for (const auto& replica : replicas_) {
     // The last step's gradients are read by all until its sum is done.
     for (const auto& event : reduced_) STALLSCOPE_RETURN_IF_ERROR(replica->stream().Wait(event));
     STALLSCOPE_RETURN_IF_ERROR(
-        replica->Compute(step.batch, options_.device_maps, options_.device_ops));
+        replica->Compute(step.batch, options_.device_maps, options_.device_ops, of_update == 0));
   }
-  if (replicas_.size() > 1) {
+  if (updates && replicas_.size() > 1) {
     std::vector<std::shared_ptr<device::Event>> computed;
     for (const auto& replica : replicas_) {
       STALLSCOPE_ASSIGN_OR_RETURN(auto event, replica->stream().Record());
@@ -153,7 +157,7 @@ Status Trainer::Loop::EnqueueStep(Step& step) {
     }
   }
   for (size_t i = 0; i < replicas_.size(); ++i) {
-    STALLSCOPE_RETURN_IF_ERROR(replicas_[i]->Update(batch));
+    if (updates) STALLSCOPE_RETURN_IF_ERROR(replicas_[i]->Update(batch));
     STALLSCOPE_RETURN_IF_ERROR(replicas_[i]->ReadState(step.states[i]->values(), batch));
     STALLSCOPE_ASSIGN_OR_RETURN(auto event, replicas_[i]->stream().Record());
     step.done.push_back(std::move(event));
@@ -248,6 +252,7 @@ void Trainer::Loop::Account(const Step& step) {
       learned.loss += static_cast<double>(state->values()[device::kLoss]);
       learned.correct += static_cast<int64_t>(state->values()[device::kCorrect]);
     }
+    learned.loss *= static_cast<double>(batches_per_update_);  // each is a share of the update's
     learned.skipped = step.states[0]->values()[device::kFinite] == 0;
     row.loss_scale_skipped = learned.skipped ? 1 : 0;
   }
@@ -311,6 +316,11 @@ TrainResult Trainer::Loop::Finished(Ended ended) const {
       break;
     case Ended::kStopped:
       result.why = fmt::format("stopped after {} steps", result.last.steps);
+  }
+  result.updates = result.last.steps / batches_per_update_;
+  if (const uint64_t rest = result.last.steps % batches_per_update_; rest > 0) {
+    result.why += fmt::format(", the last {} without an update, which takes {} batches", rest,
+                              batches_per_update_);
   }
   result.flops_per_step = flops_;
   result.launches_per_step = launches_;

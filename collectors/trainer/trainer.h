@@ -9,7 +9,8 @@
 // Run() belongs to one thread, which is the trainer's in the trace; RequestStop() may come from
 // any, and from a signal handler. Without overlap a step is done before the next batch is
 // requested; with it the next batch is fetched and copied while one step is still on the device.
-// With prefetch_to_device a separate thread keeps batches on the device.
+// With prefetch_to_device a separate thread keeps batches on the device. With accumulate the model
+// is updated in every so many steps only, by the mean of their gradients.
 #pragma once
 
 #include <atomic>
@@ -60,6 +61,7 @@ enum class Ended : uint8_t { kSteps, kData, kStopped };
 
 struct TrainResult {
   Progress last;
+  uint64_t updates = 0;        // of the model
   uint64_t skipped_steps = 0;  // by the loss scale
   Ended ended = Ended::kSteps;
   std::string why;  // a line for the user

@@ -6,14 +6,44 @@
 namespace stallscope::replay {
 namespace {
 
-// An accelerator's launches of a step that is not captured and was, or the other way round.
+// The share of an update that each step bears.
+double UpdatesPerStep(const TrainerSpec& trainer) {
+  return 1 / static_cast<double>(trainer.accumulate);
+}
+
+// What accumulating adds to a step and, as a share, to an update: one kernel adds the batch's
+// gradients to the sum, one sets that to zero.
+double SumKernels(const TrainerSpec& trainer) {
+  return trainer.accumulate > 1 ? 1 + UpdatesPerStep(trainer) : 0;
+}
+
+// The kernels' time, by the memory that they pass over: three arenas to add and one to set, of the
+// five of SGD or the seven of Adam.
+double SumNs(const TrainerSpec& trainer, double update_ns) {
+  if (trainer.accumulate == 1) return 0;
+  const double arenas = trainer.optimizer.kind == OptimizerKind::kAdam ? 7 : 5;
+  return update_ns * (3 + UpdatesPerStep(trainer)) / arenas;
+}
+
+// An accelerator's launches of a step that is not captured and was, or the other way round, or that
+// has another share of an update.
 double LaunchesOf(const Workload& workload, double replicas) {
   const Recorded& recorded = *workload.recorded;
-  const GraphMode now = workload.spec.trainer.graph;
-  if (now == recorded.spec.trainer.graph) return recorded.trainer.launches;
-  if (now == GraphMode::kEager) return std::max(recorded.trainer.kernels, 1.0);
-  // Before and after the sum of the gradients, and that itself.
-  return replicas > 1 ? 3 : 1;
+  const TrainerSpec& before = recorded.spec.trainer;
+  const TrainerSpec& now = workload.spec.trainer;
+  if (now.graph == before.graph && now.accumulate == before.accumulate) {
+    return recorded.trainer.launches;
+  }
+  const double updates = UpdatesPerStep(now);
+  if (now.graph == GraphMode::kEager) {
+    return std::max(1.0, recorded.trainer.kernels +
+                             recorded.trainer.update_kernels * (updates - UpdatesPerStep(before)) +
+                             SumKernels(now) - SumKernels(before));
+  }
+  // What stands between the gradients and the update cuts the graph in two.
+  const bool sums = now.accumulate > 1;
+  const double between = (replicas > 1 ? 1 : 0) + (sums ? 1 : 0);
+  return between > 0 ? 1 + (1 + between) * updates : 1;
 }
 
 void PlanEmulated(const Workload& workload, double replicas, StepPlan& plan) {
@@ -37,15 +67,20 @@ void PlanEmulated(const Workload& workload, double replicas, StepPlan& plan) {
     plan.last_kernel_ns = plan.compute_ns / costs.kernels;
   }
   // Summing the gradients takes as long as recorded, and ops of maps as long per sample.
-  plan.compute_ns += costs.reduce_ns + costs.ops_ns * plan.samples / std::max(1.0, costs.batch);
+  plan.compute_ns += costs.reduce_ns * UpdatesPerStep(trainer) +
+                     costs.ops_ns * plan.samples / std::max(1.0, costs.batch);
 }
 
 void PlanRecorded(const Workload& workload, StepPlan& plan) {
   const TrainerCosts& costs = workload.recorded->trainer;
+  const TrainerSpec& before = workload.recorded->spec.trainer;
+  const TrainerSpec& now = workload.spec.trainer;
   const double ratio = plan.samples / std::max(1.0, costs.batch);
   plan.compute = &costs.compute;
   plan.compute_scale = ratio;
-  plan.compute_ns = costs.reduce_ns;
+  plan.compute_ns = costs.reduce_ns * UpdatesPerStep(now) +
+                    costs.update_ns * (UpdatesPerStep(now) - UpdatesPerStep(before)) +
+                    SumNs(now, costs.update_ns) - SumNs(before, costs.update_ns);
   if (costs.device_cores > 0) {
     plan.host_threads = std::max(1u, static_cast<unsigned>(std::lround(costs.device_cores)));
   }

@@ -329,8 +329,8 @@ bool LearnsTheSame(const Spec& a, const Spec& b) {
   };
   const TrainerSpec& x = a.trainer;
   const TrainerSpec& y = b.trainer;
-  return x.precision == y.precision && x.optimizer == y.optimizer && x.model == y.model &&
-         x.loss_scale == y.loss_scale && plain(a) == plain(b);
+  return x.precision == y.precision && x.optimizer == y.optimizer && x.accumulate == y.accumulate &&
+         x.model == y.model && x.loss_scale == y.loss_scale && plain(a) == plain(b);
 }
 
 double DistanceOf(const Spec& from, const Spec& to, int cores) {

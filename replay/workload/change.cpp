@@ -24,9 +24,12 @@ constexpr double kStoreDoubt = 0.08;    // a store that was not there
 constexpr double kNoDiskDoubt = 0.15;   // a disk that is not throttled any more
 constexpr double kRewriteDoubt = 0.05;
 constexpr double kTransferDoubt = 0.03;  // what runs beside what
+constexpr double kUpdateDoubt = 0.03;    // what an update costs that waits for several batches
 constexpr double kMostDoubt = 0.7;
 // Of the recorded steps' time: what the model does not explain is told from here on.
 constexpr double kUnexplained = 0.10;
+
+constexpr const char* kPadded = "one run cannot tell what other padding costs";
 
 constexpr const char* kProbedStore =
     ": assumes that all of it reads as fast as the part that a short probe run wrote";
@@ -174,6 +177,10 @@ class SpecComparison {
       Cannot(name + ".path", "a snapshot is written in one run and read in later ones");
     }
   }
+  void Kept(const std::string& name, const BucketByLengthSpec& before,
+            const BucketByLengthSpec& now) {
+    if (before.width != now.width) Cannot(name + ".width", kPadded);
+  }
   void Kept(const std::string& name, const BatchSpec& before, const BatchSpec& now) {
     if (before.pad != now.pad) Cannot(name + ".pad", "one run cannot tell what padding costs");
     CompareKnob(name + ".parallelism", before.parallelism, now.parallelism, kWorkersDoubt);
@@ -217,6 +224,7 @@ class SpecComparison {
   void Inserted(const std::string& name, const FilterSpec&) {
     Cannot(name, "one run cannot tell what a new filter keeps");
   }
+  void Inserted(const std::string& name, const BucketByLengthSpec&) { Cannot(name, kPadded); }
   void Inserted(const std::string& name, const BatchSpec&) {
     Cannot(name, "one run cannot tell what a new batch costs");
   }
@@ -237,6 +245,7 @@ class SpecComparison {
   void Removed(const std::string& name, const FilterSpec&) {
     Cannot(name, "one run cannot tell what the stages behind it cost without it");
   }
+  void Removed(const std::string& name, const BucketByLengthSpec&) { Cannot(name, kPadded); }
   void Removed(const std::string& name, const BatchSpec&) {
     Cannot(name, "one run cannot tell what a step without a batch costs");
   }
@@ -289,6 +298,7 @@ class SpecComparison {
     if (before.strategy != now.strategy) {
       Cannot("trainer.strategy", "one run cannot tell what other replicas cost");
     }
+    if (before.accumulate != now.accumulate) CompareUpdates();
     // An emulated device takes the time that the spec says, whatever it computes; only the number
     // of launches depends on the model.
     const bool by_figures = before.device == TrainerDevice::kEmulated;
@@ -312,6 +322,24 @@ class SpecComparison {
     if (before.graph != now.graph && !by_figures) {
       Cannot("trainer.graph", "one run cannot tell what launching in another way costs");
     }
+  }
+
+  void CompareUpdates() {
+    constexpr const char* kPath = "trainer.accumulate";
+    if (recorded_.made_up_spec) {
+      return Cannot(kPath, "the trace does not show which of the device's work is an update's");
+    }
+    if (from_.trainer.device == TrainerDevice::kEmulated) {
+      assumptions.push_back(std::string(kPath) +
+                            ": the emulated device takes as long for a step without an update");
+      return;
+    }
+    if (recorded_.trainer.update_ns <= 0) {
+      return Cannot(kPath, "the run does not show what an update takes");
+    }
+    Doubt(kUpdateDoubt, std::string(kPath) +
+                            ": assumes that a batch's gradients are added at the speed at which "
+                            "the optimizer passes over memory");
   }
 
   // What the rewrites did, not what was asked for: one that the plan refuses changes nothing.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -17,12 +18,19 @@ double Median(std::vector<double> values) {
   return Quantile(values, 0.5);
 }
 
+double Mean(const std::vector<double>& values) {
+  const double sum = std::accumulate(values.begin(), values.end(), 0.0);
+  return values.empty() ? 0 : sum / static_cast<double>(values.size());
+}
+
 struct OfBatch {
   int64_t compute_ns = 0;  // of all devices
   int64_t ops_ns = 0;      // of it, ops of maps
   int64_t reduce_ns = 0;
+  int64_t update_ns = 0;  // of compute_ns, the optimizer's
   std::set<uint64_t> launches;
   uint64_t kernels = 0;
+  uint64_t update_kernels = 0;  // the optimizer's and the reduction's
   uint64_t link_bytes = 0;
 };
 
@@ -30,6 +38,11 @@ bool IsReduction(std::string_view name) {
   return name.find("all_reduce") != std::string_view::npos ||
          name.find("AllReduce") != std::string_view::npos ||
          name.find("nccl") != std::string_view::npos;
+}
+
+// Of the device's kernels (collectors/device/launch.h).
+bool IsUpdate(std::string_view name) {
+  return name == "sgd" || name == "adam" || name == "check_finite" || name == "update_scale";
 }
 
 // "normalize", "cast(float32)"; the step's own kernels have other names, except "cast".
@@ -47,6 +60,9 @@ std::map<ItemId, OfBatch> ByBatch(const model::Run& run, const attribution::Wind
     const bool reduces = IsReduction(run.Text(kernel.name));
     (reduces ? batch.reduce_ns : batch.compute_ns) += kernel.end_ns - kernel.start_ns;
     if (IsOpOfAMap(run.Text(kernel.name))) batch.ops_ns += kernel.end_ns - kernel.start_ns;
+    const bool updates = IsUpdate(run.Text(kernel.name));
+    if (updates) batch.update_ns += kernel.end_ns - kernel.start_ns;
+    if (updates || reduces) ++batch.update_kernels;
     batch.launches.insert(kernel.correlation);
     ++batch.kernels;
   }
@@ -133,8 +149,14 @@ TrainerCosts CostsOfSteps(const model::Run& run, const attribution::Attribution&
   for (const auto& step : attribution.steps) samples += step.samples;
   costs.batch = std::max(1.0, samples / static_cast<double>(attribution.steps.size()));
   const auto replicas = static_cast<double>(std::max<int64_t>(1, spec.trainer.strategy.replicas));
+  // A median would not show what only one step in several does.
+  const auto of_step = [&](std::vector<double> values) {
+    return spec.trainer.accumulate > 1 ? Mean(values) : Median(std::move(values));
+  };
 
   std::vector<double> reduce;
+  std::vector<double> update;
+  std::vector<double> update_kernels;
   std::vector<double> ops;
   std::vector<double> kernels;
   std::vector<double> launches;
@@ -144,7 +166,11 @@ TrainerCosts CostsOfSteps(const model::Run& run, const attribution::Attribution&
       Cost cost;
       cost.cpu_ns = static_cast<float>(static_cast<double>(batch.compute_ns) / replicas);
       costs.compute.push_back(cost);
-      reduce.push_back(static_cast<double>(batch.reduce_ns) / replicas);
+      if (spec.trainer.accumulate == 1 || batch.update_kernels > 0) {
+        reduce.push_back(static_cast<double>(batch.reduce_ns) / replicas);
+        update.push_back(static_cast<double>(batch.update_ns) / replicas);
+        update_kernels.push_back(static_cast<double>(batch.update_kernels) / replicas);
+      }
       ops.push_back(static_cast<double>(batch.ops_ns) / replicas);
       kernels.push_back(static_cast<double>(batch.kernels) / replicas);
       launches.push_back(static_cast<double>(batch.launches.size()) / replicas);
@@ -152,15 +178,17 @@ TrainerCosts CostsOfSteps(const model::Run& run, const attribution::Attribution&
     if (batch.link_bytes > 0) bytes.push_back(static_cast<double>(batch.link_bytes));
   }
   costs.reduce_ns = Median(std::move(reduce));
+  costs.update_ns = Median(std::move(update));
+  costs.update_kernels = Median(std::move(update_kernels));
   costs.ops_ns = Median(std::move(ops));
-  costs.kernels = Median(std::move(kernels));
-  costs.launches = Median(std::move(launches));
+  costs.kernels = of_step(std::move(kernels));
+  costs.launches = of_step(std::move(launches));
   costs.sample_bytes = Median(std::move(bytes)) / costs.batch;
   TakeLink(run, window, costs);
   if (spec.trainer.device == TrainerDevice::kHost) costs.device_cores = replicas;
 
   HostTime host = HostTimeOf(run, window);
-  costs.issue_ns = Median(std::move(host.issue_ns));
+  costs.issue_ns = of_step(std::move(host.issue_ns));
   costs.convert_ns = Median(std::move(host.convert_ns));
   if (spec.trainer.device == TrainerDevice::kEmulated) {
     const double launch_ns = Resolved(spec.trainer.emulated).launch_us * 1e3;

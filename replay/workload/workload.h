@@ -60,7 +60,9 @@ struct StageCosts {
 struct TrainerCosts {
   double batch = 1;              // samples of a step, as recorded
   std::vector<Cost> compute;     // by step: the kernels' time, as cpu_ns
-  double reduce_ns = 0;          // of that between replicas
+  double reduce_ns = 0;          // between replicas, in a step that updates the model
+  double update_ns = 0;          // of `compute` in such a step, the optimizer's
+  double update_kernels = 0;     // of such a step: the optimizer's and the reduction's
   double ops_ns = 0;             // of it, ops of maps on the device
   double device_cores = 0;       // cores of the host that a kernel burns; 0: an accelerator
   double sample_bytes = 0;       // over the link

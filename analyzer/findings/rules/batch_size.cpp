@@ -1,4 +1,5 @@
-// Row 13: what each step costs once is spread over too few samples.
+// Row 13: what each step costs once is spread over too few samples, also where gradients accumulate
+// over small batches.
 #include <algorithm>
 
 #include "analyzer/findings/rules/rule.h"
@@ -6,11 +7,14 @@
 namespace stallscope::findings::batch_size {
 namespace {
 
-// Launches, reductions and the latency of copies take as long for two samples as for one.
+// Launches, reductions and the latency of copies take as long for two samples as for one. A
+// reduction that several batches share depends on how many samples an update has.
 double ShareOncePerStep(const Case& c) {
   double share = 0;
   if (Worth(c, Category::kLaunch)) share += Share(c, Category::kLaunch);
-  if (Worth(c, Category::kCommunication)) share += Share(c, Category::kCommunication);
+  if (BatchesPerUpdate(c) == 1 && Worth(c, Category::kCommunication)) {
+    share += Share(c, Category::kCommunication);
+  }
   if (Worth(c, Category::kTransfer)) {
     share += LatencyPartOfCopies(c) * Share(c, Category::kTransfer);
   }
@@ -42,6 +46,13 @@ int64_t FactorFor(const Case& c, double share) {
   return factor;
 }
 
+// Larger batches, of which fewer make an update, teach the same: the largest part of the factor by
+// which that is possible, or 1.
+int64_t PartOfUpdate(const Case& c, int64_t factor) {
+  while (BatchesPerUpdate(c) % factor != 0) factor /= 2;
+  return factor;
+}
+
 StageId BatchStage(const Case& c) {
   StageId batch;
   for (const auto& stage : c.run.stages) {
@@ -51,7 +62,9 @@ StageId BatchStage(const Case& c) {
 }
 
 std::string WhatIsFixed(const Case& c, double computed) {
-  std::string text = KnownShares(c, {Category::kLaunch, Category::kCommunication});
+  std::string text = BatchesPerUpdate(c) > 1
+                         ? KnownShares(c, {Category::kLaunch})
+                         : KnownShares(c, {Category::kLaunch, Category::kCommunication});
   if (!text.empty()) text += " of step time";
   const auto add = [&](std::string_view what, double share) {
     if (share < kLeastSaid) return;
@@ -76,7 +89,10 @@ void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
   const bool known = spec != nullptr || std::any_of(steps.begin(), steps.end(),
                                                     [](const auto& s) { return s.samples > 0; });
   const auto now = spec != nullptr ? spec->size : static_cast<int64_t>(load->batch + 0.5);
-  const int64_t factor = has_room || !known ? 2 : FactorFor(c, share);
+  const int64_t batches = BatchesPerUpdate(c);
+  int64_t factor = has_room || !known ? 2 : FactorFor(c, share);
+  const bool same_update = spec != nullptr && PartOfUpdate(c, factor) > 1;
+  if (same_update) factor = PartOfUpdate(c, factor);
   std::string text = fmt::format(
       "{} of step time is a fixed cost per step, {}", Percent(share),
       known ? fmt::format("spread over {}", Counted(static_cast<uint64_t>(now), "sample"))
@@ -90,18 +106,28 @@ void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
   Show(draft, Evidence::Kind::kStep, WhatIsFixed(c, computed));
   draft.args.value = known ? std::to_string(factor * now) : "2 * batch_size";
   const double peak = DeviceRoomOf(c).value_or(DeviceRoom{}).peak;
-  std::string advice =
-      fmt::format("{}use batches {}, and scale the learning rate accordingly",
-                  BeforeMoreDeviceMemory(c, peak * static_cast<double>(factor - 1)),
-                  known ? fmt::format("of {}", factor * now) : std::string("twice as large"));
+  const std::string rest =
+      same_update
+          ? fmt::format("accumulate over {} instead of {}: an update has as many samples as now",
+                        batches / factor, batches)
+          : "scale the learning rate accordingly";
+  std::string advice = fmt::format(
+      "{}use batches {}, and {}", BeforeMoreDeviceMemory(c, peak * static_cast<double>(factor - 1)),
+      known ? fmt::format("of {}", factor * now) : std::string("twice as large"), rest);
   Patch patch = spec != nullptr ? Setting(NameOf(c, batch) + ".size", factor * now) : Patch();
+  if (same_update) {
+    patch.changes.emplace_back(SetTo("trainer.accumulate", batches / factor));
+    if (batches > factor) draft.advice = &kAccumulate;
+    draft.args.batches = std::to_string(batches / factor);
+  }
   if (has_room && ComputesReally(c)) {
     RecommendUnpriced(draft, std::move(advice), std::move(patch),
                       "one batch size does not show how compute grows with it: replay the run with "
                       "the change");
   } else {
     Recommend(draft, std::move(advice), std::move(patch),
-              WithLargerBatch(c, batch, static_cast<double>(factor)));
+              WithLargerBatch(c, batch, static_cast<double>(factor),
+                              same_update ? static_cast<double>(factor) : 1));
   }
   CostsMemory(draft, BytesOfBatch(c) * static_cast<double>(factor - 1));
   drafts.push_back(std::move(draft));

@@ -2,33 +2,44 @@
 // because it stays too small.
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::loss_scale {
 namespace {
 
-// The longest series of discarded steps.
-size_t LongestStorm(const std::vector<trace::Step>& steps) {
+// Whether the loss scale discarded each update of the model, which is in the last of its steps.
+std::vector<bool> UpdatesDiscarded(const Case& c) {
+  const auto batches = static_cast<uint64_t>(BatchesPerUpdate(c));
+  std::vector<bool> discarded;
+  for (const trace::Step& step : c.run.rows.steps) {
+    if (step.index % batches == batches - 1) discarded.push_back(step.loss_scale_skipped > 0);
+  }
+  return discarded;
+}
+
+size_t LongestStorm(const std::vector<bool>& discarded) {
   size_t longest = 0;
   size_t now = 0;
-  for (const trace::Step& step : steps) {
-    now = step.loss_scale_skipped > 0 ? now + 1 : 0;
+  for (const bool it_is : discarded) {
+    now = it_is ? now + 1 : 0;
     longest = std::max(longest, now);
   }
   return longest;
 }
 
-void TooLarge(const Case& c, size_t skipped, std::vector<Draft>& drafts) {
-  const auto& steps = c.run.rows.steps;
-  const double share = static_cast<double>(skipped) / static_cast<double>(steps.size());
+void TooLarge(const Case& c, size_t skipped, const std::vector<bool>& discarded,
+              std::vector<Draft>& drafts) {
+  const double share = static_cast<double>(skipped) / static_cast<double>(discarded.size());
   if (skipped < 2 || share < kSkippedSteps) return;
-  const size_t storm = LongestStorm(steps);
-  Draft draft =
-      About(c, StageId::None(), share,
-            fmt::format("{} of {} steps were discarded because a gradient overflowed{}", skipped,
-                        steps.size(), storm > 1 ? fmt::format(", up to {} in a row", storm) : ""));
-  Show(draft, Evidence::Kind::kStep, fmt::format("{} steps skipped by the loss scale", skipped));
+  const size_t storm = LongestStorm(discarded);
+  const char* what = BatchesPerUpdate(c) > 1 ? "updates" : "steps";
+  Draft draft = About(c, StageId::None(), share,
+                      fmt::format("{} of {} {} were discarded because a gradient overflowed{}",
+                                  skipped, discarded.size(), what,
+                                  storm > 1 ? fmt::format(", up to {} in a row", storm) : ""));
+  Show(draft, Evidence::Kind::kStep, fmt::format("{} {} skipped by the loss scale", skipped, what));
   Patch patch;
   if (c.spec.has_value()) {
     const double lower = std::max(1.0, c.spec->trainer.loss_scale.initial / kLowerLossScale);
@@ -44,14 +55,13 @@ void TooLarge(const Case& c, size_t skipped, std::vector<Draft>& drafts) {
 }
 
 // No gradient ever overflowed, and the run was too short for the scale to grow.
-void TooSmall(const Case& c, std::vector<Draft>& drafts) {
+void TooSmall(const Case& c, size_t updates, std::vector<Draft>& drafts) {
   if (!c.spec.has_value() || c.spec->trainer.precision != Precision::kFp16) return;
   // An emulated device has no gradients.
   if (c.run.info.device.emulated()) return;
   const LossScaleSpec& scale = c.spec->trainer.loss_scale;
-  const size_t steps = c.run.rows.steps.size();
-  if (steps < kManySteps) return;
-  const auto doublings = static_cast<double>(steps / static_cast<size_t>(scale.growth_interval));
+  if (updates < kManySteps) return;
+  const auto doublings = static_cast<double>(updates / static_cast<size_t>(scale.growth_interval));
   const double last = scale.initial * std::exp2(std::min(doublings, kMostDoublings));
   if (last >= kSmallLossScale) return;
   Draft draft = About(c, StageId::None(), 0,
@@ -61,7 +71,8 @@ void TooSmall(const Case& c, std::vector<Draft>& drafts) {
   draft.finding.severity = Severity::kMedium;
   Show(draft, Evidence::Kind::kStep,
        fmt::format("trainer.loss_scale: from {:.0f}, doubled after {}", scale.initial,
-                   Counted(static_cast<uint64_t>(scale.growth_interval), "step")));
+                   Counted(static_cast<uint64_t>(scale.growth_interval),
+                           BatchesPerUpdate(c) > 1 ? "update" : "step")));
   draft.args.value = fmt::format("{:.0f}", kUsualLossScale);
   RecommendUnpriced(draft,
                     "start with a large loss scale: it halves itself until nothing overflows",
@@ -71,13 +82,12 @@ void TooSmall(const Case& c, std::vector<Draft>& drafts) {
 }
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
-  const auto& steps = c.run.rows.steps;
-  const auto skipped = static_cast<size_t>(std::count_if(
-      steps.begin(), steps.end(), [](const auto& s) { return s.loss_scale_skipped > 0; }));
+  const std::vector<bool> discarded = UpdatesDiscarded(c);
+  const auto skipped = static_cast<size_t>(std::count(discarded.begin(), discarded.end(), true));
   if (skipped > 0) {
-    TooLarge(c, skipped, drafts);
+    TooLarge(c, skipped, discarded, drafts);
   } else {
-    TooSmall(c, drafts);
+    TooSmall(c, discarded.size(), drafts);
   }
 }
 

@@ -30,22 +30,6 @@ constexpr Advice kDevice = {
 # or keep fewer activations: torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False))py",
     .grain = R"py(layer = nn.Dense(features, dtype=jnp.bfloat16, param_dtype=jnp.float32))py",
 };
-// With the gradients of two batches in each update.
-constexpr Advice kSmallerBatch = {
-    .tf_data = R"py(ds = ds.batch({value})
-optimizer = tf.keras.optimizers.Adam(learning_rate, gradient_accumulation_steps=2)  # Keras 3)py",
-    .pytorch = R"py(loader = DataLoader(dataset, batch_size={value})
-for step, (images, labels) in enumerate(loader):
-    (criterion(model(images), labels) / 2).backward()
-    if step % 2 == 1:
-        optimizer.step()
-        optimizer.zero_grad())py",
-    .dali = R"py(@pipeline_def(batch_size={value}, num_threads=4, device_id=0)
-def pipe(): ...)py",
-    .grain = R"py(ds = ds.batch({value})
-optimizer = optax.MultiSteps(optimizer, every_k_schedule=2))py",
-};
-
 struct Smaller {
   Patch patch;
   std::string text;
@@ -135,11 +119,16 @@ void RecommendLess(const Case& c, Draft& draft) {
   } else if (batch < c.spec->stages.size() && As<BatchSpec>(c.spec->stages[batch])->size > 1) {
     const StageSpec& stage = c.spec->stages[batch];
     const int64_t half = HalfOf(As<BatchSpec>(stage)->size);
-    draft.advice = &kSmallerBatch;
+    const int64_t batches = 2 * BatchesPerUpdate(c);
+    draft.advice = &kAccumulate;
     draft.args.value = std::to_string(half);
+    draft.args.batches = std::to_string(batches);
+    Patch patch = Setting(stage.name + ".size", half);
+    patch.changes.emplace_back(SetTo("trainer.accumulate", batches));
     RecommendUnpriced(draft,
-                      fmt::format("use batches of {}, and accumulate gradients over two", half),
-                      Setting(stage.name + ".size", half), kWhy, Aim::kMemory);
+                      fmt::format("use batches of {}, and accumulate gradients over {}", half,
+                                  batches == 2 ? "two" : std::to_string(batches)),
+                      std::move(patch), kWhy, Aim::kMemory);
   }
 }
 

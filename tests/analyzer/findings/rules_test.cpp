@@ -74,6 +74,68 @@ TEST_SUITE("fast") {
     CHECK(untold->recommendation->text.find("twice as large") != std::string::npos);
   }
 
+  TEST_CASE("sharding: behind all sources") {
+    CaseBuilder builder;
+    stallscope::StageSpec more = builder.spec.stages.front();
+    more.name = "more";
+    builder.spec.stages.insert(builder.spec.stages.begin() + 1, more);
+    builder.TakeStagesFromSpec();
+    builder.run.info.world_size = 2;
+    const auto missing = builder.FindingOf("sharding");
+    REQUIRE(missing.has_value());
+    const auto changed = Apply(builder.spec, missing->recommendation->patch);
+    REQUIRE(changed.ok());
+    CHECK(changed.value().stages[2].name == "shard");
+  }
+
+  TEST_CASE("batch-size: larger batches of which fewer make an update teach the same") {
+    CaseBuilder builder;
+    builder.Spend(stallscope::attribution::Category::kLaunch, 0.4, Bound::kLaunch);
+    builder.spec.trainer.accumulate = 8;
+    const auto even = builder.FindingOf("batch-size");
+    REQUIRE(even.has_value());
+    const auto changed = stallscope::Apply(builder.spec, even->recommendation->patch);
+    REQUIRE(changed.ok());
+    const stallscope::Spec& larger = changed.value();
+    const auto size = [](const stallscope::Spec& spec) {
+      return std::get<stallscope::BatchSpec>(
+                 spec.stages[stallscope::findings::FirstOf<stallscope::BatchSpec>(spec)].kind)
+          .size;
+    };
+    CHECK(larger.trainer.accumulate < 8);
+    CHECK(size(larger) * larger.trainer.accumulate == size(builder.spec) * 8);
+    CHECK(even->recommendation->text.find("learning rate") == std::string::npos);
+    builder.spec.trainer.accumulate = 3;
+    const auto odd = builder.FindingOf("batch-size");
+    REQUIRE(odd.has_value());
+    CHECK(odd->recommendation->text.find("learning rate") != std::string::npos);
+  }
+
+  TEST_CASE("memory-risk: half of the batch, twice as many per update") {
+    CaseBuilder builder;
+    builder.spec.trainer.precision = stallscope::Precision::kBf16;
+    builder.spec.trainer.accumulate = 2;
+    builder.run.info.device.memory_bytes = 1'000'000;
+    builder.attribution.memory.device_peak_bytes = 950'000;
+    const auto full = builder.FindingOf("memory-risk");
+    REQUIRE(full.has_value());
+    const auto changed = stallscope::Apply(builder.spec, full->recommendation->patch);
+    REQUIRE(changed.ok());
+    CHECK(changed.value().trainer.accumulate == 4);
+    CHECK(full->recommendation->text.find("accumulate gradients over 4") != std::string::npos);
+  }
+
+  TEST_CASE("loss-scale: of accumulated gradients, updates are discarded") {
+    CaseBuilder builder;
+    builder.spec.trainer.precision = stallscope::Precision::kFp16;
+    builder.spec.trainer.accumulate = 4;
+    for (size_t i = 3; i < 12; i += 4) builder.run.rows.steps[i].loss_scale_skipped = 1;
+    const auto finding = builder.FindingOf("loss-scale");
+    REQUIRE(finding.has_value());
+    CHECK(finding->text.find("3 of 25 updates") != std::string::npos);
+    CHECK(finding->text.find("up to 3 in a row") != std::string::npos);
+  }
+
   TEST_CASE("every rule has a case") {
     std::set<std::string_view> seen;
     for (const Scenario& scenario : AllScenarios()) seen.insert(scenario.id);

@@ -144,6 +144,15 @@ TEST_SUITE("fast") {
     CHECK(text.find("excluding 190 with slowed stages") != std::string::npos);
   }
 
+  TEST_CASE("text: how many steps make an update, where it is not each") {
+    report::Report report = test::InputBoundReport();
+    CHECK(WriteText(DocumentOf(report)).find("one update") == std::string::npos);
+    report.steps_per_update = 4;
+    std::string text = WriteText(DocumentOf(report));
+    for (size_t at; (at = text.find("\n    ")) != std::string::npos;) text.replace(at, 5, " ");
+    CHECK(text.find(", one update per 4") != std::string::npos);
+  }
+
   TEST_CASE("text: every line of a snippet is there") {
     report::Report report = test::InputBoundReport();
     const auto& code = report.findings[0].recommendation->code;

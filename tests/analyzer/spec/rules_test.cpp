@@ -31,11 +31,16 @@ bool Says(const std::string& line, const std::string& part) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("a pipeline has one source, its first stage") {
+  TEST_CASE("a pipeline begins with its sources, which agree on what all stages read") {
     CHECK(Says(WhyNot(R"({"stages": [{"name": "r", "repeat": {}}]})"),
                "stages[0]: the first stage is a repeat; begin with a source"));
-    CHECK(Says(WhyNot(WithStages(R"({"name": "t", "source": {"format": "synthetic"}})")),
-               "stages[1]: 't' is a second source"));
+    const std::string second = R"({"name": "t", "source": {"format": "synthetic"}})";
+    CHECK(WhyNot(WithStages(second)) == "read");
+    CHECK(Says(WhyNot(WithStages(R"({"name": "again", "repeat": {}}, )" + second)),
+               "stages[2]: 't' is a source behind 'again'; sources come first"));
+    CHECK(Says(WhyNot(WithStages(
+                   R"({"name": "t", "source": {"format": "synthetic", "on_error": "skip"}})")),
+               "stages[1].source.on_error: on_error of 't' is not that of the first source"));
     CHECK(WhyNot(WithSource(R"("format": "synthetic")")) == "read");
   }
 
@@ -111,6 +116,23 @@ TEST_SUITE("fast") {
     CHECK(map("busy(5)") == "read");
     CHECK(Says(map("decode_jpeg", R"(, "on": "device")"), "runs on the host only"));
     CHECK(map("normalize", R"(, "on": "device")") == "read");
+  }
+
+  TEST_CASE("buckets stand before the batch, with no repeat between them") {
+    const std::string bucket = R"({"name": "bucket", "bucket_by_length": {"width": 8}})";
+    const std::string batch = R"({"name": "batch", "batch": {"size": 4}})";
+    const std::string repeat = R"({"name": "again", "repeat": {}})";
+    CHECK(WhyNot(WithStages(repeat + ", " + bucket + ", " + batch)) == "read");
+    CHECK(WhyNot(WithStages(bucket + ", " + batch + ", " + repeat)) == "read");
+    CHECK(Says(WhyNot(WithStages(batch + ", " + bucket)), "put it before 'batch'"));
+    CHECK(Says(WhyNot(WithStages(bucket + ", " + repeat + ", " + batch)),
+               "'again' would mix the rests of a pass into batches"));
+  }
+
+  TEST_CASE("an update takes the gradients of at least one batch") {
+    CHECK(Says(WhyNot(WithTrainer(R"("accumulate": 0)")),
+               "trainer.accumulate: accumulate is 0, which is out of range"));
+    CHECK(WhyNot(WithTrainer(R"("accumulate": 4)")) == "read");
   }
 
   TEST_CASE("several replicas need a strategy") {

@@ -64,6 +64,42 @@ TEST_SUITE("fast") {
     CHECK(TimeOf(spec, 10) == 10 * 105'000);
   }
 
+  TEST_CASE("an emulated step takes its time with and without an update") {
+    Spec spec = EmulatedSpecOf();
+    spec.trainer.accumulate = 4;
+    CHECK(TimeOf(spec, 10) == 10 * 105'000);
+    spec.trainer.graph = GraphMode::kCaptured;
+    CHECK(TimeOf(spec, 10) == 10 * 105'000);
+  }
+
+  TEST_CASE("optimizer and reduction run once per update, and nothing else does") {
+    const auto kernels = [](int64_t accumulate) {
+      const test::ScratchDir dir;
+      const auto recorder = Must(recorder::Recorder::Start(dir / "run.sst", {}));
+      Spec spec = EmulatedSpecOf();
+      spec.trainer.strategy = {StrategyKind::kMirrored, 2};
+      spec.trainer.accumulate = accumulate;
+      Must(Train(spec, test::Bytes(6, 10, 100), recorder.get()).result);
+      recorder->Stop();
+      const auto trace = test::ReadTrace(dir / "run.sst");
+      CHECK(trace.rows.steps.size() == 6);
+      std::multiset<std::string> names;
+      for (const auto& kernel : trace.rows.kernels) {
+        names.insert(trace.strings.at(kernel.name.value));
+      }
+      return names;
+    };
+    const auto each = kernels(1);
+    CHECK(each.count("sgd") == 12);
+    CHECK(each.count("all_reduce") == 12);
+    const auto third = kernels(3);
+    CHECK(third.count("sgd") == 4);
+    CHECK(third.count("all_reduce") == 4);
+    CHECK(third.count("zero") == 4);
+    CHECK(third.count("add") == each.count("add") + 12);
+    CHECK(third.count("gemm") == each.count("gemm"));
+  }
+
   TEST_CASE("with overlap and pinned memory only the first copy shows") {
     Spec spec = EmulatedSpecOf();
     spec.transfer.overlap = true;

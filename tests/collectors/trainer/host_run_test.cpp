@@ -1,8 +1,12 @@
 // The same data must give the same losses however it gets to the device and however it is launched.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "tests/collectors/device/devices.h"
 #include "tests/collectors/trainer/training.h"
@@ -24,6 +28,31 @@ std::vector<double> Losses(const Spec& spec) {
   });
   CHECK(Must(trained.result).last.steps == 7);
   return trained.losses;
+}
+
+// Of `count` batches of 8 samples as they are, or every two in one.
+std::vector<double> LossesOfHalves(const Spec& spec, int count, bool joined) {
+  const auto halves = test::Images(count, 8, 12, 4);
+  const auto next = [&]() -> Result<std::optional<pipeline::Element>> {
+    auto first = Must(halves());
+    if (!joined || !first) return first;
+    auto second = Must(halves());
+    REQUIRE(second.has_value());
+    pipeline::Element both;
+    both.item = first->item;
+    both.value.Reset(data::DType::kUint8, {16, 12, 12, 3});
+    both.batch = std::make_unique<pipeline::BatchMembers>();
+    uint8_t* pixels = both.value.data();
+    for (const pipeline::Element* half : {&*first, &*second}) {
+      pixels = std::copy_n(half->value.data(), half->value.bytes(), pixels);
+      both.batch->ids.insert(both.batch->ids.end(), half->batch->ids.begin(),
+                             half->batch->ids.end());
+      both.batch->labels.insert(both.batch->labels.end(), half->batch->labels.begin(),
+                                half->batch->labels.end());
+    }
+    return std::optional(std::move(both));
+  };
+  return Train(spec, next).losses;
 }
 
 TEST_SUITE("fast") {
@@ -81,6 +110,73 @@ TEST_SUITE("fast") {
     }
   }
 
+  TEST_CASE("gradients accumulated over two batches teach what a batch of both does") {
+    for (const Precision precision : {Precision::kFp32, Precision::kFp16}) {
+      for (const OptimizerKind optimizer : {OptimizerKind::kSgd, OptimizerKind::kAdam}) {
+        Spec spec = SmallSpec();
+        spec.trainer.precision = precision;
+        spec.trainer.optimizer.kind = optimizer;
+        if (optimizer == OptimizerKind::kAdam) spec.trainer.optimizer.learning_rate = 0.001;
+        const auto whole = LossesOfHalves(spec, 12, true);
+        REQUIRE(whole.size() == 6);
+        spec.trainer.accumulate = 2;
+        const auto halves = LossesOfHalves(spec, 12, false);
+        REQUIRE(halves.size() == 12);
+        const double within = precision == Precision::kFp32 ? 1e-3 : 2e-2;
+        for (size_t i = 0; i < whole.size(); ++i) {
+          CHECK((halves[2 * i] + halves[2 * i + 1]) / 2 ==
+                doctest::Approx(whole[i]).epsilon(within));
+        }
+      }
+    }
+  }
+
+  TEST_CASE("neither launching, fusing nor replicas change what accumulated gradients teach") {
+    Spec spec = SmallSpec();
+    spec.trainer.accumulate = 3;
+    const auto plain = Losses(spec);
+    spec.trainer.graph = GraphMode::kCaptured;
+    CHECK(Losses(spec) == plain);
+    spec.trainer.fuse = true;
+    spec.transfer.overlap = true;
+    CHECK(Losses(spec) == plain);
+    for (const int64_t replicas : {2, 4}) {
+      spec.trainer.strategy = {StrategyKind::kMirrored, replicas};
+      const auto several = Losses(spec);
+      REQUIRE(several.size() == plain.size());
+      for (size_t i = 0; i < plain.size(); ++i) {
+        CHECK(several[i] == doctest::Approx(plain[i]).epsilon(1e-4));
+      }
+    }
+  }
+
+  TEST_CASE("an update needs all its batches, and the run says which steps had none") {
+    Spec spec = SmallSpec();
+    spec.trainer.accumulate = 4;
+    const auto unfinished = Must(Train(spec, test::Images(10, 8, 12, 4)).result);
+    CHECK(unfinished.last.steps == 10);
+    CHECK(unfinished.last.samples == 80);
+    CHECK(unfinished.updates == 2);
+    CHECK(unfinished.why ==
+          "the data ended after 10 steps, the last 2 without an update, which takes 4 batches");
+    const auto finished = Must(Train(spec, test::Images(8, 8, 12, 4)).result);
+    CHECK(finished.updates == 2);
+    CHECK(finished.why == "the data ended after 8 steps");
+  }
+
+  TEST_CASE("an overflow in one batch skips the update, and nothing of it is left in the next") {
+    Spec spec = SmallSpec();
+    spec.trainer.precision = Precision::kFp16;
+    spec.trainer.loss_scale.initial = 1e9;
+    spec.trainer.accumulate = 2;
+    const auto result = Must(Train(spec, test::Images(50, 8, 12, 4)).result);
+    CHECK(result.updates == 25);
+    CHECK(result.skipped_steps > 5);
+    CHECK(result.skipped_steps < 20);
+    REQUIRE(result.last.loss.has_value());
+    CHECK(std::isfinite(*result.last.loss));
+  }
+
   TEST_CASE("a scale that overflows skips steps until it fits") {
     Spec spec = SmallSpec();
     spec.trainer.precision = Precision::kFp16;
@@ -129,6 +225,33 @@ TEST_SUITE("fast") {
     spec.trainer.model.kind = ModelKind::kMlp;
     CHECK(why(Train(spec, flat(data::DType::kUint8, 0))) == "trained");
     CHECK(why(Train(spec, flat(data::DType::kUint8, -1))).find("label -1") != std::string::npos);
+  }
+
+  TEST_CASE("lists of one length train the mlp, and another length is an error") {
+    const auto lists = [](std::vector<int64_t> lengths) {
+      return [lengths, next = size_t{0}]() mutable -> Result<std::optional<pipeline::Element>> {
+        if (next == lengths.size()) return std::optional<pipeline::Element>();
+        pipeline::Element batch;
+        batch.value.Reset(data::DType::kInt32, {2, lengths[next++]});
+        int32_t number = 0;
+        for (int32_t& value : batch.value.Values<int32_t>()) value = ++number % 7;
+        batch.batch = std::make_unique<pipeline::BatchMembers>();
+        batch.batch->ids.resize(2);
+        batch.batch->labels = {1, 2};
+        return std::optional(std::move(batch));
+      };
+    };
+    Spec spec = SmallSpec();
+    spec.transfer.dtype = TransferDtype::kFloat32;
+    spec.trainer.model.kind = ModelKind::kMlp;
+    spec.trainer.optimizer = {OptimizerKind::kSgd, 0.001, 0};
+    const auto trained = Train(spec, lists({12, 12, 12}));
+    CHECK(Must(trained.result).last.steps == 3);
+    CHECK(trained.losses.back() < trained.losses.front());
+    const auto mixed = Train(spec, lists({12, 16}));
+    REQUIRE_FALSE(mixed.result.ok());
+    CHECK(mixed.result.error().kind == ErrorKind::kUsage);
+    CHECK(mixed.result.error().Line().find("a sample of 16 does not fit") != std::string::npos);
   }
 
   TEST_CASE("maps on the device see the batch as the pipeline left it") {

@@ -68,6 +68,47 @@ TEST_SUITE("fast") {
     CHECK(eager == doctest::Approx(2).epsilon(0.03));
   }
 
+  TEST_CASE("a reduction takes its time once per update") {
+    MadeWorkload made({Batch(10)}, 1000);
+    made.recorded().trainer.reduce_ns = 2e6;
+    CHECK(StepMs(made) == doctest::Approx(3).epsilon(0.01));
+    auto workload = made.Make();
+    workload.spec.trainer.accumulate = 4;
+    CHECK(10 / Simulate(workload).samples_per_s * 1e3 == doctest::Approx(1.5).epsilon(0.01));
+  }
+
+  TEST_CASE("eager launches of an update are shared by its steps") {
+    MadeWorkload made({Batch(10)}, 0);
+    made.spec().trainer.graph = GraphMode::kEager;
+    made.spec().trainer.emulated.launch_us = 100;
+    made.recorded().trainer.kernels = made.recorded().trainer.launches = 20;
+    made.recorded().trainer.update_kernels = 8;
+    CHECK(StepMs(made) == doctest::Approx(2).epsilon(0.03));
+    auto workload = made.Make();
+    // 12 of the batch, an eighth of the update's 8, one to add to the sum, an eighth of one to
+    // zero.
+    workload.spec.trainer.accumulate = 8;
+    CHECK(10 / Simulate(workload).samples_per_s * 1e3 == doctest::Approx(1.4125).epsilon(0.03));
+    workload.spec.trainer.graph = GraphMode::kCaptured;
+    CHECK(10 / Simulate(workload).samples_per_s * 1e3 == doctest::Approx(0.125).epsilon(0.3));
+  }
+
+  TEST_CASE("a recorded device's steps bear their share of the optimizer, and the sum's cost") {
+    MadeWorkload made({Batch(10)}, 0);
+    made.spec().trainer.device = TrainerDevice::kCuda;
+    Cost compute;
+    compute.cpu_ns = 3e6F;
+    made.recorded().trainer.compute = {compute};
+    made.recorded().trainer.update_ns = 1e6;
+    CHECK(StepMs(made) == doctest::Approx(3).epsilon(0.01));
+    auto workload = made.Make();
+    workload.spec.trainer.accumulate = 4;
+    // Three quarters of the optimizer less, 3.25 arenas of the 5 that SGD passes over more.
+    CHECK(10 / Simulate(workload).samples_per_s * 1e3 == doctest::Approx(2.9).epsilon(0.01));
+    made.spec().trainer.accumulate = 4;
+    CHECK(StepMs(made) == doctest::Approx(3).epsilon(0.01));
+  }
+
   TEST_CASE("a host that acts as the device shares its cores with the input") {
     for (const double cores : {1.0, 2.0}) {
       MadeWorkload made({Map("work"), Batch(10), Prefetch(2)}, 0, cores);

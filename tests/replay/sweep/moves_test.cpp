@@ -79,6 +79,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(same("transfer.dtype=uint8"));
     CHECK_FALSE(same("trainer.precision=bf16"));
     CHECK_FALSE(same("trainer.optimizer.momentum=0.9"));
+    CHECK_FALSE(same("trainer.accumulate=4"));
   }
 
   TEST_CASE("a store of what never changes learns the same, one of random draws does not") {

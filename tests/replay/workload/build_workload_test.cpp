@@ -64,6 +64,31 @@ TEST_SUITE("fast") {
     CHECK(trainer.launches == 1);
   }
 
+  TEST_CASE("what only a step with an update does is counted per update") {
+    model::Run run = MakeRun();
+    const std::string one = R"json("graph": "captured")json";
+    std::string& spec = run.info.spec_json;
+    spec.insert(spec.find(one), R"json("accumulate": 3, )json");
+    run.strings.insert(run.strings.end(), {"sgd", "all_reduce"});
+    const size_t steps = run.rows.kernels.size();
+    for (size_t i = 2; i < steps; i += 3) {
+      for (uint32_t k = 0; k < 2; ++k) {
+        stallscope::trace::Kernel kernel = run.rows.kernels[i];
+        kernel.name = stallscope::trace::StringId{2 + k};
+        kernel.correlation += 1000 * (k + 1);
+        kernel.start_ns = kernel.end_ns - 1'000 * (k + 1);
+        run.rows.kernels.push_back(kernel);
+      }
+    }
+    const Workload workload = Built(run);
+    const auto& trainer = workload.recorded->trainer;
+    CHECK(trainer.update_ns == doctest::Approx(1'000));
+    CHECK(trainer.reduce_ns == doctest::Approx(2'000));
+    CHECK(trainer.update_kernels == 2);
+    CHECK(trainer.launches == doctest::Approx(1 + 2.0 / 3).epsilon(0.02));
+    CHECK(trainer.kernels == doctest::Approx(1 + 2.0 / 3).epsilon(0.02));
+  }
+
   TEST_CASE("the workload keeps the run's measurements") {
     const model::Run run = MakeRun();
     const auto attribution = Attribute(run);
@@ -99,6 +124,16 @@ TEST_SUITE("fast") {
     model::Run run = MakeRun();
     run.tracks[0].spans = {};
     CHECK_FALSE(BuildWorkload(run, Attribute(run)).ok());
+  }
+
+  TEST_CASE("nor one of several sources") {
+    model::Run run = MakeRun();
+    const std::string behind = R"json({"name": "fetch")json";
+    run.info.spec_json.insert(run.info.spec_json.find(behind),
+                              R"json({"name": "more", "source": {"format": "synthetic"}}, )json");
+    const auto workload = BuildWorkload(run, Attribute(run));
+    REQUIRE_FALSE(workload.ok());
+    CHECK(workload.error().Line().find("several sources") != std::string::npos);
   }
 
   TEST_CASE("nor one of several ranks") {

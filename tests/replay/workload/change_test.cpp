@@ -140,6 +140,22 @@ TEST_SUITE("fast") {
     CHECK(Set("work.parallelism=4", host).unpriceable.empty());
   }
 
+  TEST_CASE("another number of batches per update is priceable if an update's time is known") {
+    const Changed emulated = Set("trainer.accumulate=4");
+    CHECK(emulated.unpriceable.empty());
+    REQUIRE(emulated.workload.assumptions.size() == 1);
+    CHECK(emulated.workload.assumptions[0].find("trainer.accumulate") == 0);
+    Workload host = Base();
+    auto recorded = std::make_shared<Recorded>(*host.recorded);
+    recorded->spec.trainer.device = stallscope::TrainerDevice::kHost;
+    host.spec = recorded->spec;
+    host.recorded = recorded;
+    CHECK(Set("trainer.accumulate=4", host).unpriceable.find("trainer.accumulate") == 0);
+    recorded->trainer.update_ns = 1e6;
+    CHECK(Set("trainer.accumulate=4", host).unpriceable.empty());
+    CHECK(Set("trainer.accumulate=4", host).workload.doubt > 0);
+  }
+
   TEST_CASE("an added stage is priceable if its cost follows from what is known") {
     CHECK(Inserted(R"json({"name": "more", "prefetch": {"buffer_size": 4}})json").empty());
     CHECK(Inserted(R"json({"name": "mixed", "shuffle": {"buffer_size": 64}})json").empty());
@@ -147,6 +163,8 @@ TEST_SUITE("fast") {
     CHECK(Inserted(R"json({"name": "wait", "map": {"ops": ["sleep(5)"]}})json").empty());
     CHECK_FALSE(Inserted(R"json({"name": "cache", "cache": {"where": "disk"}})json").empty());
     CHECK_FALSE(Inserted(R"json({"name": "more", "map": {"ops": ["flip"]}})json").empty());
+    CHECK_FALSE(
+        Inserted(R"json({"name": "similar", "bucket_by_length": {"width": 8}})json").empty());
     CHECK_FALSE(
         Inserted(R"json({"name": "some", "filter": {"op": "keep_one_in(2)"}})json").empty());
   }
