@@ -44,6 +44,8 @@ constexpr std::array kFamilyWords = {
     FamilyWord{"Cast", OpFamily::kCast},
     FamilyWord{"ReverseV2", OpFamily::kMove},
     FamilyWord{"Transpose", OpFamily::kMove},
+    FamilyWord{"aten::_amp_update_scale_", OpFamily::kScaleUpdate},
+    FamilyWord{"Optimizer.step#", OpFamily::kOptimizerStep},
 };
 
 // Without the line number of "PIL/Image.py(214): load", which differs between versions.

@@ -21,7 +21,9 @@ enum class OpFamily : uint8_t {
   kRandom,
   kCrop,
   kCast,
-  kMove,  // of values that stay as they are
+  kMove,           // of values that stay as they are
+  kScaleUpdate,    // of a loss scale, after each step
+  kOptimizerStep,  // left out where a gradient overflowed
 };
 
 struct NamedOp {

@@ -16,10 +16,9 @@ struct TypeSize {
   double bytes;
 };
 constexpr std::array kTypeSizes = {
-    TypeSize{"uint8", 1}, TypeSize{"int8", 1},     TypeSize{"bool", 1},
-    TypeSize{"half", 2},  TypeSize{"bfloat16", 2}, TypeSize{"int16", 2},
-    TypeSize{"float", 4}, TypeSize{"int32", 4},    TypeSize{"double", 8},
-    TypeSize{"int64", 8}, TypeSize{"uint16", 2},   TypeSize{"uint32", 4}};
+    TypeSize{"uint8", 1},    TypeSize{"int8", 1},  TypeSize{"bool", 1},   TypeSize{"half", 2},
+    TypeSize{"bfloat16", 2}, TypeSize{"int16", 2}, TypeSize{"float", 4},  TypeSize{"int32", 4},
+    TypeSize{"double", 8},   TypeSize{"int64", 8}, TypeSize{"uint16", 2}, TypeSize{"uint32", 4}};
 
 // "[32,32,3]" and "[]" of "[32,32,3],[]".
 std::vector<std::string_view> ShapesIn(std::string_view text) {
@@ -98,9 +97,8 @@ void ForEachOp(const Case& c, StageId stage, Take&& take) {
           if (span.kind != trace::SpanKind::kWork || !span.stage.known()) return std::nullopt;
           return span.stage.value;
         });
-    const bool works = std::any_of(work.begin(), work.end(), [&](const Interval& piece) {
-      return piece.what == stage.value;
-    });
+    const bool works = std::any_of(
+        work.begin(), work.end(), [&](const Interval& piece) { return piece.what == stage.value; });
     if (!works) continue;
     for (const model::Track& detail : run.tracks) {
       const bool same_thread = detail.info.kind == trace::TrackKind::kDetail &&
@@ -199,8 +197,9 @@ std::optional<double> BytesHandedOn(const Case& c, StageId stage) {
 
 size_t PicturesHandedOn(const Case& c, StageId stage) {
   const std::vector<std::string_view> shapes = ShapesIn(SettingOf(c, stage, "shapes"));
-  return static_cast<size_t>(std::count_if(
-      shapes.begin(), shapes.end(), [](std::string_view shape) { return Listed(shape).size() > 2; }));
+  return static_cast<size_t>(
+      std::count_if(shapes.begin(), shapes.end(),
+                    [](std::string_view shape) { return Listed(shape).size() > 2; }));
 }
 
 std::vector<std::string> OpsOfACall(const Case& c, StageId stage) {

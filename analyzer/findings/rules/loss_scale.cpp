@@ -19,15 +19,14 @@ size_t LongestStorm(const std::vector<trace::Step>& steps) {
   return longest;
 }
 
-void TooLarge(const Case& c, size_t skipped, std::vector<Draft>& drafts) {
-  const auto& steps = c.run.rows.steps;
-  const double share = static_cast<double>(skipped) / static_cast<double>(steps.size());
+// `all`: the steps that might have been discarded; `storm`: the most in a row, as far as known.
+void TooLarge(const Case& c, size_t skipped, size_t all, size_t storm, std::vector<Draft>& drafts) {
+  const double share = static_cast<double>(skipped) / static_cast<double>(all);
   if (skipped < 2 || share < kSkippedSteps) return;
-  const size_t storm = LongestStorm(steps);
   Draft draft =
       About(c, StageId::None(), share,
             fmt::format("{} of {} steps were discarded because a gradient overflowed{}", skipped,
-                        steps.size(), storm > 1 ? fmt::format(", up to {} in a row", storm) : ""));
+                        all, storm > 1 ? fmt::format(", up to {} in a row", storm) : ""));
   Show(draft, Evidence::Kind::kStep, fmt::format("{} steps skipped by the loss scale", skipped));
   Patch patch;
   if (c.spec.has_value()) {
@@ -41,6 +40,15 @@ void TooLarge(const Case& c, size_t skipped, std::vector<Draft>& drafts) {
       draft, "start with a lower loss scale, or compute in bfloat16, which needs none",
       std::move(patch), "this affects how many steps count, not their speed", Aim::kQuality);
   drafts.push_back(std::move(draft));
+}
+
+// PyTorch's GradScaler updates its scale after each step, but calls the optimizer only where no
+// gradient overflowed.
+void FromNames(const Case& c, std::vector<Draft>& drafts) {
+  const std::optional<NamedOp> updates = OpsOfFamily(c, OpFamily::kScaleUpdate);
+  const std::optional<NamedOp> made = OpsOfFamily(c, OpFamily::kOptimizerStep);
+  if (!updates.has_value() || !made.has_value() || made->count >= updates->count) return;
+  TooLarge(c, updates->count - made->count, updates->count, 0, drafts);
 }
 
 // No gradient ever overflowed, and the run was too short for the scale to grow.
@@ -74,8 +82,9 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   const auto& steps = c.run.rows.steps;
   const auto skipped = static_cast<size_t>(std::count_if(
       steps.begin(), steps.end(), [](const auto& s) { return s.loss_scale_skipped > 0; }));
+  if (c.run.imported()) return FromNames(c, drafts);
   if (skipped > 0) {
-    TooLarge(c, skipped, drafts);
+    TooLarge(c, skipped, steps.size(), LongestStorm(steps), drafts);
   } else {
     TooSmall(c, drafts);
   }

@@ -19,16 +19,22 @@ struct Named {
 };
 // Whole names: annotations of a user's own, and the functions of Keras.
 constexpr std::array kNames = {
-    Named{"evaluation", kEvaluation},      Named{"evaluate", kEvaluation},
-    Named{"eval", kEvaluation},            Named{"validation", kEvaluation},
-    Named{"validate", kEvaluation},        Named{"test_function", kEvaluation},
-    Named{"test_step", kEvaluation},       Named{"checkpoint", kCheckpoint},
+    Named{"evaluation", kEvaluation},
+    Named{"evaluate", kEvaluation},
+    Named{"eval", kEvaluation},
+    Named{"validation", kEvaluation},
+    Named{"validate", kEvaluation},
+    Named{"test_function", kEvaluation},
+    Named{"test_step", kEvaluation},
+    Named{"checkpoint", kCheckpoint},
     Named{"save_checkpoint", kCheckpoint},
 };
 // Within a Lightning profile's "[pl][profile]...".
 constexpr std::array kOfLightning = {
-    Named{"save_checkpoint", kCheckpoint}, Named{"validation", kEvaluation},
-    Named{"_EvaluationLoop", kEvaluation}, Named{"test_step", kEvaluation},
+    Named{"save_checkpoint", kCheckpoint},
+    Named{"validation", kEvaluation},
+    Named{"_EvaluationLoop", kEvaluation},
+    Named{"test_step", kEvaluation},
 };
 // Python functions, with the file that a profiler names.
 struct Function {
@@ -71,9 +77,9 @@ std::vector<std::string_view> LabelsOf(const model::Run& run) {
   const auto is_annotation = [&](const trace::SpanClass& what, std::string_view name) {
     return what.activity == trace::SpanActivity::kAnnotation && run.Text(what.name) == name;
   };
-  const bool of_keras = std::any_of(
-      run.span_classes.begin(), run.span_classes.end(),
-      [&](const trace::SpanClass& what) { return is_annotation(what, kKerasTrain); });
+  const bool of_keras =
+      std::any_of(run.span_classes.begin(), run.span_classes.end(),
+                  [&](const trace::SpanClass& what) { return is_annotation(what, kKerasTrain); });
   std::vector<std::string_view> labels;
   for (const trace::SpanClass& what : run.span_classes) {
     const bool has_name = what.activity == trace::SpanActivity::kAnnotation ||

@@ -21,8 +21,8 @@ std::string_view BesideLabel(std::string_view name);
 
 // Labels what the trainer does beside its steps: each such span of a detail track, unless it is
 // within another one, gets a span of activity kEvaluation with the label's class. Its thread's own
-// account of that time is dropped: a batch that it fetched there was for no step, and waiting for it
-// is no stall. Spans must be in order, and stay so. `label_class` gives the class of a label.
+// account of that time is dropped: a batch that it fetched there was for no step, and waiting for
+// it is no stall. Spans must be in order, and stay so. `label_class` gives the class of a label.
 void LabelBeside(model::Run& run,
                  const std::function<uint16_t(std::string_view label)>& label_class);
 

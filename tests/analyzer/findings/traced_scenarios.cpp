@@ -89,7 +89,8 @@ void Compile(CaseBuilder& b, int times, double ns) {
     counter.name = name;
     b.run.counters.push_back(counter);
     const double each = counter.name == "compilations" ? 1 : ns;
-    for (int i = 1; i <= times; ++i) b.run.rows.samples.push_back({i * 1'000, i * each, counter.id});
+    for (int i = 1; i <= times; ++i)
+      b.run.rows.samples.push_back({i * 1'000, i * each, counter.id});
   }
 }
 
@@ -199,8 +200,9 @@ std::vector<Scenario> TracedScenarios() {
       {"redundant-work", "an image is resized twice",
        [](CaseBuilder& b) {
          OneMap(b, {{"shapes", "[64,64,3],[]"}, {"types", "float,int64"}});
-         AddCall(b, "Map", {"resize/ResizeBilinear:ResizeBilinear",
-                            "resize_1/ResizeBilinear:ResizeBilinear"});
+         AddCall(
+             b, "Map",
+             {"resize/ResizeBilinear:ResizeBilinear", "resize_1/ResizeBilinear:ResizeBilinear"});
        },
        "there are two images",
        [](CaseBuilder& b) { StageOf(b, "Map").settings["shapes"] = "[64,64,3],[64,64,1]"; }},
@@ -212,8 +214,9 @@ std::vector<Scenario> TracedScenarios() {
        "the picture is resized first",
        [](CaseBuilder& b) {
          b.run.tracks.resize(b.run.tracks.size() - 2);
-         AddCall(b, "Map", {"DecodeJpeg:DecodeJpeg", "resize/ResizeBilinear:ResizeBilinear",
-                            "random_crop/Slice:Slice"});
+         AddCall(b, "Map",
+                 {"DecodeJpeg:DecodeJpeg", "resize/ResizeBilinear:ResizeBilinear",
+                  "random_crop/Slice:Slice"});
        }},
       {"sharding", "a shard behind a map",
        [](CaseBuilder& b) {
@@ -248,6 +251,19 @@ std::vector<Scenario> TracedScenarios() {
        },
        "TensorFlow's tuner chooses for one of them",
        [](CaseBuilder& b) { StageOf(b, "Decode").tuned = true; }},
+      {"loss-scale", "the scale is updated, but the optimizer is not called each time",
+       [](CaseBuilder& b) {
+         b.run.info.imported_from = "kineto";
+         b.with_spec = false;
+         const char* const update = "aten::_amp_update_scale_";
+         const char* const step = "Optimizer.step#SGD.step";
+         AddCall(b, "decode", {update, step, update, update, update, step});
+       },
+       "it is called each time",
+       [](CaseBuilder& b) {
+         const char* const step = "Optimizer.step#SGD.step";
+         AddCall(b, "decode", {step, step});
+       }},
       {"block-length", "an interleave whose blocks are as long as batches",
        [](CaseBuilder& b) {
          TakeTrace(b, {{"Interleave",

@@ -16,8 +16,8 @@ namespace {
 
 constexpr int64_t kMs = 1'000'000;
 
-// Ten steps of 10 ms that each wait 2 ms for a batch, then 40 ms of a span of this name in which the
-// loader is asked ten times, for 3 ms each.
+// Ten steps of 10 ms that each wait 2 ms for a batch, then 40 ms of a span of this name in which
+// the loader is asked ten times, for 3 ms each.
 attribution::Attribution EpochAnd(const std::string& name, SpanActivity activity) {
   RunBuilder builder("a.json", "kineto");
   const TrackId thread = builder.ThreadTrack("python", 7);
