@@ -64,8 +64,7 @@ std::optional<OpFamily> FamilyOf(std::string_view name) {
                      plain.find("::") == std::string::npos && plain.find(' ') == std::string::npos;
   const std::string_view type = typed ? std::string_view(plain).substr(colon + 1) : plain;
   // What cuts a part out of a tensor is a crop only where its place says so.
-  const bool cuts = typed && (type == "Slice" || type == "StridedSlice");
-  if (cuts && plain.find("crop") < colon) return OpFamily::kCrop;
+  if (typed && type == "Slice" && plain.find("crop") < colon) return OpFamily::kCrop;
   for (const FamilyWord& known : kFamilyWords) {
     if (type.starts_with(known.word)) return known.family;
   }

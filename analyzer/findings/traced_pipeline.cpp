@@ -20,27 +20,25 @@ constexpr std::array kTypeSizes = {
     TypeSize{"bfloat16", 2}, TypeSize{"int16", 2}, TypeSize{"float", 4},  TypeSize{"int32", 4},
     TypeSize{"double", 8},   TypeSize{"int64", 8}, TypeSize{"uint16", 2}, TypeSize{"uint32", 4}};
 
-// "[32,32,3]" and "[]" of "[32,32,3],[]".
+// "32,32,3" and "" of "[32,32,3] []".
 std::vector<std::string_view> ShapesIn(std::string_view text) {
   std::vector<std::string_view> shapes;
-  while (!text.empty() && text.front() == '[') {
-    const size_t close = text.find(']');
+  for (size_t open = text.find('['); open != std::string_view::npos; open = text.find('[', open)) {
+    const size_t close = text.find(']', open);
     if (close == std::string_view::npos) break;
-    shapes.push_back(text.substr(1, close - 1));
-    text.remove_prefix(std::min(text.size(), close + 1));
-    while (!text.empty() && (text.front() == ',' || text.front() == ' ')) text.remove_prefix(1);
+    shapes.push_back(text.substr(open + 1, close - open - 1));
+    open = close;
   }
   return shapes;
 }
 
+// Types are separated by blanks, dimensions by commas.
 std::vector<std::string_view> Listed(std::string_view text) {
   std::vector<std::string_view> items;
   while (!text.empty()) {
-    const size_t comma = std::min(text.find(','), text.size());
-    std::string_view item = text.substr(0, comma);
-    while (!item.empty() && item.front() == ' ') item.remove_prefix(1);
-    items.push_back(item);
-    text.remove_prefix(std::min(text.size(), comma + 1));
+    const size_t end = std::min(text.find_first_of(", "), text.size());
+    if (end > 0) items.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(text.size(), end + 1));
   }
   return items;
 }
@@ -161,6 +159,13 @@ size_t WorkBefore(const Case& c, const std::vector<StageId>& pipeline, size_t at
   return at;
 }
 
+bool IsMap(const Case& c, StageId stage) {
+  if (stage.value >= c.run.stages.size()) return false;
+  const std::string& kind = c.run.stages[stage.value].kind;
+  if (RoleOf(c, stage) == StageRole::kMap) return kind.find("FlatMap") == std::string::npos;
+  return kind.find("MapAndBatch") != std::string::npos;
+}
+
 std::string_view SettingOf(const Case& c, StageId stage, std::string_view name) {
   if (stage.value >= c.run.stages.size()) return {};
   const auto& settings = c.run.stages[stage.value].settings;
@@ -242,10 +247,10 @@ std::optional<TracedPrefix> TracedPrefixOf(const Case& c, const std::vector<Stag
   std::string names;
   for (size_t i = 0; i < pipeline.size(); ++i) {
     const StageRole role = RoleOf(c, pipeline[i]);
-    if (role == StageRole::kBatch) break;
+    const bool is_map = IsMap(c, pipeline[i]);
+    if (role == StageRole::kBatch && !is_map) break;
     // What a store may not keep: the order of an epoch, or its end. Both move behind it.
     if (role == StageRole::kShuffle || role == StageRole::kRepeat) continue;
-    const bool is_map = role == StageRole::kMap;
     if (is_map && Runs(c, pipeline[i], OpFamily::kRandom)) break;
     const double blamed = BlamedForWork(c, pipeline[i]);
     share += blamed;
@@ -255,6 +260,7 @@ std::optional<TracedPrefix> TracedPrefixOf(const Case& c, const std::vector<Stag
     prefix.share = share;
     prefix.of_maps += blamed;
     prefix.names = names;
+    if (role == StageRole::kBatch) break;
   }
   if (prefix.of_maps < kModerateShare) return std::nullopt;
   return prefix;

@@ -25,6 +25,10 @@ size_t FirstOf(const Case& c, const std::vector<StageId>& pipeline, StageRole ro
 // The index of the nearest stage before `at` that is no prefetch; `at` if there is none.
 size_t WorkBefore(const Case& c, const std::vector<StageId>& pipeline, size_t at);
 
+// Calls a function for each element: a map, also one that tf.data has fused with the batch behind
+// it, but no flat_map, which hands on the elements of a file.
+bool IsMap(const Case& c, StageId stage);
+
 // A setting in the framework's words; empty if the trace does not have it.
 std::string_view SettingOf(const Case& c, StageId stage, std::string_view name);
 int64_t NumberSettingOf(const Case& c, StageId stage, std::string_view name);  // 0: unknown

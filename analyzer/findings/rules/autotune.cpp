@@ -27,7 +27,7 @@ std::vector<StageId> SetByHand(const Case& c) {
     return stages;
   }
   for (const StageId stage : TracedPipeline(c)) {
-    const bool in_parallel = RoleOf(c, stage) == StageRole::kMap && !CallsPython(c, stage);
+    const bool in_parallel = IsMap(c, stage) && !CallsPython(c, stage);
     if (in_parallel && !IsTuned(c, stage)) stages.push_back(stage);
   }
   return stages;

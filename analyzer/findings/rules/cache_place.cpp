@@ -63,7 +63,7 @@ void OfTrace(const Case& c, std::vector<Draft>& drafts) {
     if (!passes) break;
     ++at;
   }
-  if (at >= pipeline.size() || RoleOf(c, pipeline[at]) != StageRole::kMap) return;
+  if (at >= pipeline.size() || !IsMap(c, pipeline[at])) return;
   const StageId map = pipeline[at];
   if (BlamedForWork(c, map) < kModerateShare || Runs(c, map, OpFamily::kRandom)) return;
   Draft draft = Misplaced(c, map, NameOf(c, pipeline[cache]));

@@ -34,7 +34,7 @@ constexpr const char* kAdvice = "decode only what the crop keeps";
 // A crop of the decoded picture itself: one behind a resize needs all of it.
 void OfTrace(const Case& c, std::vector<Draft>& drafts) {
   for (const StageId map : TracedPipeline(c)) {
-    if (RoleOf(c, map) != StageRole::kMap || BlamedForWork(c, map) < kModerateShare) continue;
+    if (!IsMap(c, map) || BlamedForWork(c, map) < kModerateShare) continue;
     const std::vector<std::string> ops = OpsOfACall(c, map);
     const size_t decode = FirstOp(ops, OpFamily::kDecode);
     const size_t crop = FirstOp(ops, OpFamily::kCrop, decode);

@@ -33,7 +33,7 @@ void OfTrace(const Case& c, std::vector<Draft>& drafts) {
   const std::vector<StageId> pipeline = TracedPipeline(c);
   for (size_t i = 1; i < pipeline.size(); ++i) {
     const StageId map = pipeline[i];
-    if (RoleOf(c, map) != StageRole::kMap || BlamedForWork(c, map) < kModerateShare) continue;
+    if (!IsMap(c, map) || BlamedForWork(c, map) < kModerateShare) continue;
     if (!HandsOn(c, map, "float")) continue;
     const std::vector<std::string> ops = OpsOfACall(c, map);
     const size_t cast = FirstOp(ops, OpFamily::kCast);

@@ -47,7 +47,7 @@ void OfTrace(const Case& c, std::vector<Draft>& drafts) {
   if (at >= pipeline.size() || !Worth(c, Category::kInputStall)) return;
   const size_t before = WorkBefore(c, pipeline, at);
   const StageId map = pipeline[before];
-  if (RoleOf(c, map) != StageRole::kMap || !c.run.stages[map.value].ordered) return;
+  if (!IsMap(c, map) || !c.run.stages[map.value].ordered) return;
   double share = 0;
   std::string between;
   for (size_t i = before + 1; i <= at; ++i) {

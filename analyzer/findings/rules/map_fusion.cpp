@@ -55,7 +55,7 @@ void OfTrace(const Case& c, std::vector<Draft>& drafts) {
   for (size_t i = 0; i + 1 < pipeline.size(); ++i) {
     const StageId first = pipeline[i];
     const StageId second = pipeline[i + 1];
-    if (RoleOf(c, first) != StageRole::kMap || RoleOf(c, second) != StageRole::kMap) continue;
+    if (!IsMap(c, first) || !IsMap(c, second)) continue;
     const bool same_order = c.run.stages[first.value].ordered == c.run.stages[second.value].ordered;
     if (!same_order || !HasOwnThreads(c, first)) continue;
     if (Say(c, first, second, Patch(), drafts)) return;

@@ -104,7 +104,7 @@ void Frozen(const Case& c, size_t map, std::vector<Draft>& drafts) {
 void OfTrace(const Case& c, std::vector<Draft>& drafts) {
   const std::vector<StageId> pipeline = TracedPipeline(c);
   for (size_t i = 0; i < pipeline.size(); ++i) {
-    if (RoleOf(c, pipeline[i]) != StageRole::kMap) continue;
+    if (!IsMap(c, pipeline[i])) continue;
     const size_t store = FirstOf(c, pipeline, StageRole::kCache, i);
     const bool stored = store < pipeline.size();
     // The sweep over the operations is worth its time only if something can come of it.

@@ -30,7 +30,7 @@ Draft Idle(const Case& c, StageId map, const std::string& what) {
 // a crop may well have an effect; and of several pictures each may be resized.
 void OfTrace(const Case& c, std::vector<Draft>& drafts) {
   for (const StageId map : TracedPipeline(c)) {
-    if (RoleOf(c, map) != StageRole::kMap || BlamedForWork(c, map) < kModerateShare) continue;
+    if (!IsMap(c, map) || BlamedForWork(c, map) < kModerateShare) continue;
     if (PicturesHandedOn(c, map) != 1) continue;
     const std::vector<std::string> ops = OpsOfACall(c, map);
     const size_t first = FirstOp(ops, OpFamily::kResize);

@@ -58,7 +58,10 @@ Draft Discarding(const Case& c, StageId shard, int64_t count, StageId map, doubl
 void TooLateInTrace(const Case& c, std::vector<Draft>& drafts) {
   const std::vector<StageId> pipeline = TracedPipeline(c);
   const size_t shard = FirstOf(c, pipeline, StageRole::kShard);
-  const size_t map = FirstOf(c, pipeline, StageRole::kMap);
+  const auto map =
+      static_cast<size_t>(std::find_if(pipeline.begin(), pipeline.end(),
+                                       [&](StageId stage) { return IsMap(c, stage); }) -
+                          pipeline.begin());
   if (shard >= pipeline.size() || map > shard) return;
   const int64_t count = NumberSettingOf(c, pipeline[shard], "num_shards");
   double share = 0;

@@ -28,7 +28,7 @@ void OfTrace(const Case& c, std::vector<Draft>& drafts) {
   if (at >= pipeline.size()) return;
   const StageId map = pipeline[WorkBefore(c, pipeline, at)];
   const QueueId queue = c.run.stages[pipeline[at].value].queue;
-  if (RoleOf(c, map) != StageRole::kMap || !c.run.stages[map.value].ordered) return;
+  if (!IsMap(c, map) || !c.run.stages[map.value].ordered) return;
   if (!queue.known() || !Runs(c, map, OpFamily::kDecode)) return;
   const uint64_t elements = c.run.queues[queue.value].info.capacity;
   const double held = BytesHandedOn(c, map).value_or(0) * static_cast<double>(elements);

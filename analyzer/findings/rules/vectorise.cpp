@@ -39,7 +39,7 @@ void OfTrace(const Case& c, std::vector<Draft>& drafts) {
   if (batch >= pipeline.size()) return;
   const StageId map = pipeline[WorkBefore(c, pipeline, batch)];
   const attribution::StageUse* use = UseOf(c, map);
-  if (RoleOf(c, map) != StageRole::kMap || use == nullptr || use->elements == 0) return;
+  if (!IsMap(c, map) || use == nullptr || use->elements == 0) return;
   if (!BytesHandedOn(c, map).has_value() || use->service_ns.mean >= kCheapServiceNs) return;
   if (BlamedForWork(c, map) >= kModerateShare) Say(c, map, Patch(), drafts);
 }

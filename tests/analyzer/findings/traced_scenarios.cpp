@@ -125,6 +125,12 @@ std::vector<Scenario> TracedScenarios() {
        },
        "its elements have no one shape",
        [](CaseBuilder& b) { StageOf(b, "Map").settings["shapes"] = "[?]"; }},
+      {"vectorise", "an iterator that does next to nothing, again",
+       [](CaseBuilder& b) {
+         OneMap(b, {{"shapes", "[64]"}, {"types", "float"}});
+         b.UseOf("Map").service_ns.mean = 20'000;
+       },
+       "it hands on a file's records", [](CaseBuilder& b) { StageOf(b, "Map").kind = "FlatMap"; }},
       {"map-fusion", "two iterators that do next to nothing",
        [](CaseBuilder& b) {
          OneMap(b, {});
@@ -199,24 +205,25 @@ std::vector<Scenario> TracedScenarios() {
        }},
       {"redundant-work", "an image is resized twice",
        [](CaseBuilder& b) {
-         OneMap(b, {{"shapes", "[64,64,3],[]"}, {"types", "float,int64"}});
+         OneMap(b, {{"shapes", "[64,64,3] []"}, {"types", "float int64"}});
          AddCall(
              b, "Map",
              {"resize/ResizeBilinear:ResizeBilinear", "resize_1/ResizeBilinear:ResizeBilinear"});
        },
        "there are two images",
-       [](CaseBuilder& b) { StageOf(b, "Map").settings["shapes"] = "[64,64,3],[64,64,1]"; }},
+       [](CaseBuilder& b) { StageOf(b, "Map").settings["shapes"] = "[64,64,3] [64,64,1]"; }},
       {"decode-crop", "a crop of a decoded picture",
        [](CaseBuilder& b) {
          OneMap(b, {});
-         AddCall(b, "Map", {"DecodeJpeg:DecodeJpeg", "random_crop/Slice:Slice"});
+         StageOf(b, "Map").kind = "MapAndBatch";
+         AddCall(b, "Map", {"DecodeJpeg:DecodeJpeg", "random_crop:Slice"});
        },
        "the picture is resized first",
        [](CaseBuilder& b) {
          b.run.tracks.resize(b.run.tracks.size() - 2);
          AddCall(b, "Map",
                  {"DecodeJpeg:DecodeJpeg", "resize/ResizeBilinear:ResizeBilinear",
-                  "random_crop/Slice:Slice"});
+                  "random_crop:Slice"});
        }},
       {"sharding", "a shard behind a map",
        [](CaseBuilder& b) {

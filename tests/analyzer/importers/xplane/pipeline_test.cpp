@@ -155,8 +155,8 @@ TEST_SUITE("fast") {
     host.Line(
         1, "python", 0,
         Iterator(host, "Iterator::Root::BatchV2", 1, 0, 0, kMs,
-                 host.Reference("shapes", "[?,8,8,3],[?]") +
-                     host.Reference("types", "float,int64") + host.Number("batch_size", 16) +
+                 host.Reference("shapes", "[?,8,8,3] [?]") +
+                     host.Reference("types", "float int64") + host.Number("batch_size", 16) +
                      host.Text("drop_remainder", "false")) +
             Iterator(host, "Iterator::Root::BatchV2::Shard", 2, 1, 0, kMs / 2,
                      host.Number("num_shards", 4)) +
@@ -167,8 +167,8 @@ TEST_SUITE("fast") {
     REQUIRE(read.ok());
     const model::Run& run = read.value();
     using Settings = std::map<std::string, std::string>;
-    CHECK(run.stages[Find(run, "BatchV2").value].settings == Settings{{"shapes", "[?,8,8,3],[?]"},
-                                                                      {"types", "float,int64"},
+    CHECK(run.stages[Find(run, "BatchV2").value].settings == Settings{{"shapes", "[?,8,8,3] [?]"},
+                                                                      {"types", "float int64"},
                                                                       {"batch_size", "16"},
                                                                       {"drop_remainder", "false"}});
     CHECK(run.stages[Find(run, "Shard").value].settings == Settings{{"num_shards", "4"}});
