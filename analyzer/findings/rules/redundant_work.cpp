@@ -1,14 +1,28 @@
-// Row 17: ops that have no effect: casts, a second resize or crop to the same size.
+// Row 17: ops that have no effect: casts, a second resize or crop to the same size; neighbors whose
+// constants fold into one op.
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::redundant_work {
 namespace {
 
-std::optional<std::string> IdlePair(const MapSpec& map) {
+struct Redundant {
+  std::string what;
+  const char* advice = nullptr;
+};
+
+std::optional<Redundant> RedundantIn(const MapSpec& map) {
   const std::vector<OpCall> ops = OpsOf(map);
-  const std::optional<IdleOp> idle = FindIdleOp(ops);
-  if (!idle.has_value()) return std::nullopt;
-  return fmt::format("{}, redundant next to {}", ops[idle->op].Text(), ops[idle->beside].Text());
+  if (const std::optional<IdleOp> idle = FindIdleOp(ops)) {
+    return Redundant{
+        fmt::format("{}, redundant next to {}", ops[idle->op].Text(), ops[idle->beside].Text()),
+        "drop the ops that change nothing"};
+  }
+  if (const std::optional<FoldedPair> folded = FindFoldedPair(ops)) {
+    return Redundant{fmt::format("{} and {}, which are {}", ops[folded->first].Text(),
+                                 ops[folded->first + 1].Text(), folded->as.Text()),
+                     "fold the constants into one op"};
+  }
+  return std::nullopt;
 }
 
 constexpr Advice kResizeOnce = {
@@ -55,10 +69,10 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
     const auto* map = As<MapSpec>(stage);
     const StageId id = StageNamed(c, stage.name);
     if (map == nullptr || BlamedForWork(c, id) < kModerateShare) continue;
-    const std::optional<std::string> pair = IdlePair(*map);
-    if (!pair.has_value()) continue;
-    Draft draft = Idle(c, id, *pair);
-    Recommend(draft, "drop the ops that change nothing", Setting("rewrites.constant_folding", true),
+    const std::optional<Redundant> redundant = RedundantIn(*map);
+    if (!redundant.has_value()) continue;
+    Draft draft = Idle(c, id, redundant->what);
+    Recommend(draft, redundant->advice, Setting("rewrites.constant_folding", true),
               WithFewerPasses(id, *map, kPassesOfIdleCast));
     drafts.push_back(std::move(draft));
     return;
