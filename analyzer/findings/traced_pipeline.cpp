@@ -228,7 +228,15 @@ std::vector<std::string> OpsOfACall(const Case& c, StageId stage) {
 
 bool Runs(const Case& c, StageId stage, OpFamily family) {
   bool runs = false;
-  if (!MayHaveOps(c, stage)) return runs;
+  // Names are few, calls are many.
+  const auto& classes = c.run.span_classes;
+  const bool recorded =
+      MayHaveOps(c, stage) &&
+      std::any_of(classes.begin(), classes.end(), [&](const trace::SpanClass& span) {
+        return span.activity == trace::SpanActivity::kOperator &&
+               IsOfFamily(c.run.Text(span.name), family);
+      });
+  if (!recorded) return runs;
   ForEachOp(c, stage,
             [&](size_t, std::string_view name) { runs = runs || IsOfFamily(name, family); });
   return runs;
