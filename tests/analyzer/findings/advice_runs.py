@@ -158,6 +158,7 @@ def tensorflow():
         "snapshot": has("Snapshot"), "stragglers": option(lambda o: o.deterministic is False),
         "strategy": strategy, "sync-points": compiled, "vectorise": has("ParallelMap"),
         "device-preprocessing": widens, "warm-up": traced_once,
+        "block-length": has("ParallelInterleave"), "slow-shard": has("ParallelInterleave"),
     }
 
     def check_of(id, code):
