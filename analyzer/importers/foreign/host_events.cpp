@@ -8,6 +8,8 @@
 #include <charconv>
 #include <map>
 
+#include "analyzer/trace/limits.h"
+
 namespace stallscope::importers {
 namespace {
 
@@ -19,9 +21,6 @@ bool IsWord(std::string_view name) {
 }
 
 constexpr size_t kLeastCalls = 3;
-// Of an element's shapes, and of its types: dozens of components. Any iterator of a file may refer
-// to the same long text.
-constexpr size_t kMostSettingBytes = 512;
 // Fewer waits for batches could all belong to one step.
 constexpr size_t kEnoughWaits = 3;
 
@@ -164,8 +163,8 @@ void Learn(const HostArguments& said, IteratorFacts& facts) {
   }
   if (said.buffer) facts.buffer = *said.buffer;
   if (said.batch) facts.batch = *said.batch;
-  if (said.shapes) facts.shapes = said.shapes->substr(0, kMostSettingBytes);
-  if (said.types) facts.types = said.types->substr(0, kMostSettingBytes);
+  if (said.shapes) facts.shapes = said.shapes->substr(0, trace::kMaxSettingBytes);
+  if (said.types) facts.types = said.types->substr(0, trace::kMaxSettingBytes);
   if (said.drop_remainder) facts.drop_remainder = *said.drop_remainder;
   if (said.cycle_length) facts.cycle_length = *said.cycle_length;
   if (said.block_length) facts.block_length = *said.block_length;
@@ -243,8 +242,8 @@ uint32_t HostRecord::NameOf(HostRole by_name, std::string text) {
   const auto [place, fresh] = names_.try_emplace(text, static_cast<uint32_t>(events_.names.size()));
   if (fresh) {
     builder_.allowance().ChargeText(sizeof(IteratorFacts) + 3 * text.size());
-    // Kept here and in the run.
-    if (by_name == HostRole::kIterator) builder_.allowance().Charge(4 * kMostSettingBytes);
+    // Shapes and types, kept here and in the run: any iterator may refer to the same long text.
+    if (by_name == HostRole::kIterator) builder_.allowance().Charge(4 * trace::kMaxSettingBytes);
     events_.facts.emplace_back().kind = IteratorKind(text);
     events_.names.push_back(std::move(text));
   }
