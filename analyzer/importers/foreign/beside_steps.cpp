@@ -37,19 +37,19 @@ constexpr std::array kOfLightning = {
     Named{"test_step", kEvaluation},
 };
 // Python functions, with the file that a profiler names.
-struct Function {
+struct NamedFunction {
   std::string_view file;
   std::string_view name;
   std::string_view label;
 };
 constexpr std::array kFunctions = {
-    Function{"transformers/trainer.py", "evaluation_loop", kEvaluation},
-    Function{"transformers/trainer.py", "evaluate", kEvaluation},
-    Function{"transformers/trainer.py", "_save_checkpoint", kCheckpoint},
-    Function{"torch/serialization.py", "save", kCheckpoint},
-    Function{"keras/engine/training.py", "evaluate", kEvaluation},
-    Function{"$training.py", "evaluate", kEvaluation},
-    Function{"$trainer.py", "evaluate", kEvaluation},
+    NamedFunction{"transformers/trainer.py", "evaluation_loop", kEvaluation},
+    NamedFunction{"transformers/trainer.py", "evaluate", kEvaluation},
+    NamedFunction{"transformers/trainer.py", "_save_checkpoint", kCheckpoint},
+    NamedFunction{"torch/serialization.py", "save", kCheckpoint},
+    NamedFunction{"keras/engine/training.py", "evaluate", kEvaluation},
+    NamedFunction{"$training.py", "evaluate", kEvaluation},
+    NamedFunction{"$trainer.py", "evaluate", kEvaluation},
 };
 
 // Kineto writes "transformers/trainer.py(3035): evaluate", TensorFlow "$trainer.py:431 evaluate".
@@ -58,7 +58,7 @@ std::string_view LabelOfFunction(std::string_view name) {
   const size_t file_end = name.find(".py");
   if (blank == std::string_view::npos || file_end == std::string_view::npos) return {};
   const std::string_view file = name.substr(0, file_end + 3);
-  for (const Function& known : kFunctions) {
+  for (const NamedFunction& known : kFunctions) {
     const bool same_file =
         known.file.starts_with('$') ? file == known.file : file.ends_with(known.file);
     if (same_file && name.substr(blank + 1) == known.name) return known.label;

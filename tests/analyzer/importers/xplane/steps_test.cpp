@@ -9,7 +9,7 @@ using test::MadePlane;
 
 namespace {
 
-constexpr uint64_t kMs = 1'000'000'000;  // in picoseconds
+constexpr uint64_t kStepPs = 1'000'000'000;  // in picoseconds
 
 }  // namespace
 
@@ -21,7 +21,7 @@ TEST_SUITE("fast") {
       std::string events;
       for (uint64_t step = 0; step < 6; ++step) {
         const char* const name = step < 4 ? (trains ? "train" : "batch") : "test";
-        events += host.Event(name, step * kMs, kMs, host.Number("step_num", step));
+        events += host.Event(name, step * kStepPs, kStepPs, host.Number("step_num", step));
       }
       host.Line(1, "python", 0, events);
       const auto run = test::ReadSpace(host.Bytes());
