@@ -72,6 +72,9 @@ struct Recommendation {
   std::optional<Gain> gain;
   std::optional<Measurement> measured;  // also of an unpriced one
   std::string unpriced;                 // why there is no gain, and what to record to get one
+  // Only a run tells: what this is about is one thing among many, and a simulation, which draws
+  // from all of them, does not see it.
+  bool only_measured = false;
   // What the gain takes for granted, each with the knob that it is about: to be printed beside it.
   std::vector<std::string> assumptions;
   std::optional<int64_t> memory_bytes;  // that it costs; negative if it frees some

@@ -189,7 +189,8 @@ std::vector<Finding> Settled(std::vector<Finding> findings, uint64_t steps, cons
   // False if nothing is left to say.
   const auto settle = [&](Finding& finding) {
     auto& recommendation = finding.recommendation;
-    if (!pricer || !recommendation.has_value() || recommendation->patch.changes.empty()) {
+    if (!pricer || !recommendation.has_value() || recommendation->only_measured ||
+        recommendation->patch.changes.empty()) {
       return true;
     }
     pricer(*recommendation);

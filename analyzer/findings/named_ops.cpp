@@ -36,6 +36,16 @@ constexpr std::array kFamilyWords = {
     FamilyWord{"ReadFile", OpFamily::kReadFile},
     FamilyWord{"DecodeCSV", OpFamily::kParseText},
     FamilyWord{"h5py/_hl/dataset.py(): __getitem__", OpFamily::kHdf5},
+    FamilyWord{"RandomUniform", OpFamily::kRandom},
+    FamilyWord{"RandomStandardNormal", OpFamily::kRandom},
+    FamilyWord{"StatelessRandom", OpFamily::kRandom},
+    FamilyWord{"SampleDistortedBoundingBox", OpFamily::kRandom},
+    FamilyWord{"StatelessSampleDistortedBoundingBox", OpFamily::kRandom},
+    FamilyWord{"Cast", OpFamily::kCast},
+    FamilyWord{"ReverseV2", OpFamily::kMove},
+    FamilyWord{"Transpose", OpFamily::kMove},
+    FamilyWord{"aten::_amp_update_scale_", OpFamily::kScaleUpdate},
+    FamilyWord{"Optimizer.step#", OpFamily::kOptimizerStep},
 };
 
 // Without the line number of "PIL/Image.py(214): load", which differs between versions.
@@ -53,11 +63,17 @@ std::optional<OpFamily> FamilyOf(std::string_view name) {
   const bool typed = colon != std::string::npos && colon > 0 && plain[colon - 1] != ':' &&
                      plain.find("::") == std::string::npos && plain.find(' ') == std::string::npos;
   const std::string_view type = typed ? std::string_view(plain).substr(colon + 1) : plain;
+  // What cuts a part out of a tensor is a crop only where its place says so.
+  if (typed && type == "Slice" && plain.find("crop") < colon) return OpFamily::kCrop;
   for (const FamilyWord& known : kFamilyWords) {
     if (type.starts_with(known.word)) return known.family;
   }
   return std::nullopt;
 }
+
+}  // namespace
+
+bool IsOfFamily(std::string_view name, OpFamily family) { return FamilyOf(name) == family; }
 
 std::string ShortName(std::string_view name) {
   const size_t colon = name.rfind(':');
@@ -65,8 +81,6 @@ std::string ShortName(std::string_view name) {
                      name.find(' ') == std::string_view::npos;
   return std::string(typed ? name.substr(colon + 1) : name);
 }
-
-}  // namespace
 
 std::optional<NamedOp> OpsOfFamily(const Case& c, OpFamily family) {
   if (!c.run.imported() && !model::IsJob(c.run)) return std::nullopt;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "analyzer/findings/findings.h"
 
@@ -17,6 +18,12 @@ enum class OpFamily : uint8_t {
   kReadFile,   // a file for each element
   kParseText,  // a line of CSV
   kHdf5,
+  kRandom,
+  kCrop,
+  kCast,
+  kMove,           // of values that stay as they are
+  kScaleUpdate,    // of a loss scale, after each step
+  kOptimizerStep,  // left out where a gradient overflowed
 };
 
 struct NamedOp {
@@ -24,6 +31,11 @@ struct NamedOp {
   uint64_t count = 0;  // of the family, in the window
   int64_t ns = 0;
 };
+
+// By the name that the framework gives an operation: "map/DecodeJpeg:DecodeJpeg".
+bool IsOfFamily(std::string_view name, OpFamily family);
+// "DecodeJpeg" of it.
+std::string ShortName(std::string_view name);
 
 // Nothing if the run has no such operation, or no framework wrote its names.
 std::optional<NamedOp> OpsOfFamily(const Case& c, OpFamily family);

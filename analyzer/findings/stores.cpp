@@ -65,7 +65,8 @@ constexpr std::array kTypical = {
     TypicalCost{"resize", 100},       TypicalCost{"random_resized_crop", 110},
     TypicalCost{"crop", 10},          TypicalCost{"flip", 10},
     TypicalCost{"color_jitter", 200}, TypicalCost{"normalize", 60},
-    TypicalCost{"cast", 30},          TypicalCost{"one_hot", 1}};
+    TypicalCost{"scale", 60},         TypicalCost{"cast", 30},
+    TypicalCost{"one_hot", 1}};
 
 double CostOf(const OpCall& op) {
   if (op.name() == "busy" || op.name() == "sleep") {

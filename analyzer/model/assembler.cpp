@@ -225,6 +225,7 @@ void Assembler::AddDefinitions(trace::Definitions definitions) {
     to.ordered = from.ordered;
     to.loader = Known(from.loader);
     to.tuned = from.tuned;
+    to.settings = std::move(from.settings);
   }
   for (trace::QueueInfo& from : definitions.queues) {
     if (!Admit(run_.queues, from.id.value, trace::kMaxQueues, kQueuesWord)) continue;

@@ -121,6 +121,7 @@ class Joiner {
       if (!ours.known()) continue;
       trace::StageInfo& to = to_.stages[ours.value];
       to.workers = std::max(to.workers, stage.workers);
+      if (to.settings.empty()) to.settings = stage.settings;
       for (const StageId input : stage.inputs) {
         const StageId known = StageOf(input);
         if (!known.known() || known == ours) continue;
@@ -132,8 +133,8 @@ class Joiner {
     LimitWorkers();
   }
 
-  // A profile shows every thread of TensorFlow's pool that ever called a stage's function. The
-  // job's setting limits how many do so at a time.
+  // The job's setting limits how many calls of a stage's function are under way at once, whatever a
+  // profile shows.
   void LimitWorkers() {
     for (trace::StageInfo& stage : to_.stages) {
       const auto node = NodeOf(to_, stage);

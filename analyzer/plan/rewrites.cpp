@@ -32,14 +32,19 @@ bool Fold(std::vector<OpInstance>& ops) {
   for (;;) {
     std::vector<OpCall> calls;
     for (const OpInstance& op : ops) calls.push_back(op.call);
-    const std::optional<IdleOp> idle = FindIdleOp(calls);
-    if (!idle.has_value()) return changed;
-    ops.erase(ops.begin() + static_cast<ptrdiff_t>(idle->op));
+    if (const std::optional<IdleOp> idle = FindIdleOp(calls)) {
+      ops.erase(ops.begin() + static_cast<ptrdiff_t>(idle->op));
+    } else if (std::optional<FoldedPair> folded = FindFoldedPair(calls)) {
+      ops[folded->first + 1].call = std::move(folded->as);
+      ops.erase(ops.begin() + static_cast<ptrdiff_t>(folded->first));
+    } else {
+      return changed;
+    }
     changed = true;
   }
 }
 
-// Drops ops that change nothing next to their neighbors.
+// Drops ops that change nothing next to their neighbors, and folds constants of neighbors.
 bool FoldConstants(Graph& graph) {
   bool changed = false;
   for (Node& node : graph.nodes) {

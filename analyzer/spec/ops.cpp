@@ -25,6 +25,15 @@ constexpr std::array kDecodeJpeg = {
 };
 constexpr std::array kSide = {OpParameter{"size", Type::kInteger, 1, kLargestSide, "", ""}};
 constexpr std::array kCast = {OpParameter{"dtype", Type::kWord, 0, 0, "uint8 float16 float32", ""}};
+constexpr double kLargestFactor = 1e9;
+constexpr std::array kScale = {
+    OpParameter{"by", Type::kNumber, -kLargestFactor, kLargestFactor, "", ""},
+    OpParameter{"offset", Type::kNumber, -kLargestFactor, kLargestFactor, "", "0"},
+};
+constexpr std::array kNormalize = {
+    OpParameter{"by", Type::kNumber, -kLargestFactor, kLargestFactor, "", "1"},
+    OpParameter{"offset", Type::kNumber, -kLargestFactor, kLargestFactor, "", "0"},
+};
 constexpr std::array kClasses = {OpParameter{"classes", Type::kInteger, 1, 1'000'000, "", ""}};
 // Every number up to here is a float32, too.
 constexpr std::array kVocabulary = {
@@ -55,8 +64,9 @@ constexpr std::array kOps = {
            "mirrors left to right at random, half of the time"},
     OpInfo{"color_jitter", OpRole::kMap, true, true, true, kNothing,
            "randomly changes brightness, contrast and saturation"},
-    OpInfo{"normalize", OpRole::kMap, true, false, true, kNothing,
-           "to mean 0 and deviation 1, as float32"},
+    OpInfo{"scale", OpRole::kMap, false, false, true, kScale, "value * by + offset, as float32"},
+    OpInfo{"normalize", OpRole::kMap, true, false, true, kNormalize,
+           "value * by + offset to mean 0 and deviation 1, as float32"},
     OpInfo{"cast", OpRole::kMap, true, false, true, kCast, "to another type"},
     OpInfo{"one_hot", OpRole::kMap, true, false, true, kClasses,
            "turns the label into a one-hot vector of this length"},
@@ -366,15 +376,22 @@ bool IsCrop(const OpCall& op) { return op.name() == "crop" || op.name() == "rand
 
 bool MakesOneSize(const OpCall& op) { return op.name() == "resize" || IsCrop(op); }
 
+namespace {
+
+// value * by + offset in float32, whatever the type of its input.
+bool ComputesFloats(const OpCall& op) { return op.name() == "normalize" || op.name() == "scale"; }
+
+}  // namespace
+
 bool Widens(const OpCall& op) {
-  if (op.name() == "normalize") return true;
+  if (ComputesFloats(op)) return true;
   return op.name() == "cast" && op.Word("dtype") != "uint8";
 }
 
 bool MovesOnly(const OpCall& op) { return op.name() == "flip" || op.name() == "crop"; }
 
 bool IsPerValue(const OpCall& op) {
-  return op.name() == "normalize" || op.name() == "cast" || op.name() == "one_hot";
+  return ComputesFloats(op) || op.name() == "cast" || op.name() == "one_hot";
 }
 
 namespace {
@@ -391,14 +408,14 @@ bool IsCastTo(const OpCall& op, std::string_view dtype) {
 // `bytes`: the first of the two gets decoded pixels.
 bool FirstIsIdle(const OpCall& first, const OpCall& second, bool bytes) {
   if (first.name() != "cast") return false;
-  const bool converts = second.name() == "cast" || second.name() == "normalize";
+  const bool converts = second.name() == "cast" || ComputesFloats(second);
   if (bytes && converts) return true;
-  if (second.name() == "normalize") return IsCastTo(first, "float32");
+  if (ComputesFloats(second)) return IsCastTo(first, "float32");
   return second.name() == "cast" && second.Word("dtype") == first.Word("dtype");
 }
 
 bool SecondIsIdle(const OpCall& first, const OpCall& second, bool bytes) {
-  if (first.name() == "normalize") return IsCastTo(second, "float32");
+  if (ComputesFloats(first)) return IsCastTo(second, "float32");
   if (first.name() == "one_hot") return first == second;
   if (bytes && KeepsBytes(first) && IsCastTo(second, "uint8")) return true;
   // Scaling needs bytes; another type is an error that must not go unnoticed.
@@ -406,16 +423,63 @@ bool SecondIsIdle(const OpCall& first, const OpCall& second, bool bytes) {
   return same_size && MakesOneSize(first) && first.Integer("size") == second.Integer("size");
 }
 
+// For each op whether it gets decoded pixels, as bytes.
+std::vector<bool> GetsBytes(const std::vector<OpCall>& ops) {
+  std::vector<bool> gets;
+  bool bytes = false;
+  for (const OpCall& op : ops) {
+    gets.push_back(bytes);
+    bytes = IsDecode(op) || (bytes && KeepsBytes(op));
+  }
+  return gets;
+}
+
+// Multiplying by it rounds nothing, and changes no rounding of what follows.
+bool IsExactFactor(double by) {
+  int exponent = 0;
+  constexpr int kMostBits = 20;  // far from where a float32 over- or underflows
+  return std::fabs(std::frexp(by, &exponent)) == 0.5 && std::abs(exponent) <= kMostBits;
+}
+
+float Scaled(float value, const OpCall& scale) {
+  return value * static_cast<float>(scale.Number("by")) +
+         static_cast<float>(scale.Number("offset"));
+}
+
+bool GiveSameOfBytes(const OpCall& first, const OpCall& second, const OpCall& both) {
+  for (int value = 0; value < 256; ++value) {
+    const auto in = static_cast<float>(value);
+    if (Scaled(Scaled(in, first), second) != Scaled(in, both)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::optional<IdleOp> FindIdleOp(const std::vector<OpCall>& ops) {
-  bool bytes = false;
+  const std::vector<bool> gets_bytes = GetsBytes(ops);
   for (size_t i = 0; i + 1 < ops.size(); ++i) {
-    // Before the op: a decode itself yields bytes.
-    const bool gives_bytes = IsDecode(ops[i]) || (bytes && KeepsBytes(ops[i]));
-    if (FirstIsIdle(ops[i], ops[i + 1], bytes)) return IdleOp{i, i + 1};
-    if (SecondIsIdle(ops[i], ops[i + 1], gives_bytes)) return IdleOp{i + 1, i};
-    bytes = gives_bytes;
+    if (FirstIsIdle(ops[i], ops[i + 1], gets_bytes[i])) return IdleOp{i, i + 1};
+    if (SecondIsIdle(ops[i], ops[i + 1], gets_bytes[i + 1])) return IdleOp{i + 1, i};
+  }
+  return std::nullopt;
+}
+
+std::optional<FoldedPair> FindFoldedPair(const std::vector<OpCall>& ops) {
+  const std::vector<bool> gets_bytes = GetsBytes(ops);
+  for (size_t i = 0; i + 1 < ops.size(); ++i) {
+    const OpCall& first = ops[i];
+    const OpCall& second = ops[i + 1];
+    if (first.name() != "scale" || !ComputesFloats(second)) continue;
+    const double by = first.Number("by") * second.Number("by");
+    const double offset = first.Number("offset") * second.Number("by") + second.Number("offset");
+    if (std::fabs(by) > kLargestFactor || std::fabs(offset) > kLargestFactor) continue;
+    FoldedPair folded{i, second};
+    folded.as.arguments = {by, offset};
+    const bool exact = first.Number("offset") == 0 && IsExactFactor(first.Number("by"));
+    const bool of_bytes =
+        second.name() == "scale" && gets_bytes[i] && GiveSameOfBytes(first, second, folded.as);
+    if (exact || of_bytes) return folded;
   }
   return std::nullopt;
 }

@@ -97,5 +97,14 @@ struct IdleOp {
 };
 // The first such op; nothing if all are needed.
 std::optional<IdleOp> FindIdleOp(const std::vector<OpCall>& ops);
+// Two neighbors whose constants fold into those of one op: a scale, and the scale or the normalize
+// after it. Only where no bit of any value changes: the first multiplies by a power of two, or both
+// are known to give the same for each of the 256 bytes.
+struct FoldedPair {
+  size_t first = 0;
+  OpCall as;  // in place of both
+};
+// The first such pair; nothing if there is none.
+std::optional<FoldedPair> FindFoldedPair(const std::vector<OpCall>& ops);
 
 }  // namespace stallscope

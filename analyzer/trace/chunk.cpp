@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <iterator>
 
 #include "analyzer/trace/definitions_codec.h"
 #include "analyzer/trace/table_codec.h"
@@ -300,7 +301,15 @@ void ChunkBuilder::Define(const StageInfo& stage) {
   Cut(cut.name, kMaxNameBytes);
   Cut(cut.kind, kMaxNameBytes);
   if (cut.inputs.size() > kMaxStages) cut.inputs.resize(kMaxStages);
-  Grow(cut.name.size() + cut.kind.size() + cut.inputs.size() * 5 + 3 * kPartBytes);
+  std::erase_if(cut.settings,
+                [](const auto& setting) { return setting.first.size() > kMaxSettingBytes; });
+  while (cut.settings.size() > kMaxStageSettings) cut.settings.erase(std::prev(cut.settings.end()));
+  size_t settings_bytes = 0;
+  for (auto& [name, value] : cut.settings) {
+    Cut(value, kMaxSettingBytes);
+    settings_bytes += name.size() + value.size() + 2 * kPartBytes;
+  }
+  Grow(cut.name.size() + cut.kind.size() + cut.inputs.size() * 5 + settings_bytes + 3 * kPartBytes);
 }
 void ChunkBuilder::Define(const QueueInfo& queue) {
   QueueInfo& cut = definitions_.queues.emplace_back(queue);

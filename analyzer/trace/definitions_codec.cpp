@@ -167,6 +167,11 @@ void Encode(const Definitions& from, wire::Definitions& to) {
     s.set_ordered(stage.ordered);
     s.set_loader_plus_1(stage.loader.value + 1);
     s.set_tuned(stage.tuned);
+    for (const auto& [name, value] : stage.settings) {
+      wire::StageSetting& setting = *s.add_settings();
+      setting.set_name(name);
+      setting.set_value(value);
+    }
   }
   for (const QueueInfo& queue : from.queues) {
     wire::QueueInfo& q = *to.add_queues();
@@ -226,6 +231,9 @@ Definitions Decode(wire::Definitions& from) {
                     LoaderId{s.loader_plus_1() - 1},
                     s.tuned()};
     for (uint32_t input : s.inputs()) stage.inputs.push_back(StageId{input});
+    for (const wire::StageSetting& setting : s.settings()) {
+      stage.settings.try_emplace(setting.name(), setting.value());
+    }
     to.stages.push_back(std::move(stage));
   }
   for (const wire::QueueInfo& q : from.queues()) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -162,6 +163,8 @@ struct StageInfo {
   bool ordered = false;
   LoaderId loader = {};  // whose stage it is
   bool tuned = false;    // its framework's tuner chooses the workers, or the capacity of its queue
+  // What an imported trace says of it, in its framework's words: "types" is "uint8".
+  std::map<std::string, std::string> settings = {};
   bool operator==(const StageInfo&) const = default;
 };
 

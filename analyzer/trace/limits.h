@@ -32,6 +32,8 @@ constexpr size_t kMaxArguments = 1'024;  // of the command line, and warnings
 constexpr size_t kMaxListBytes = 64 << 10;
 
 constexpr size_t kMaxNameBytes = 4'096;
+constexpr size_t kMaxStageSettings = 16;     // more are left out,
+constexpr size_t kMaxSettingBytes = 512;     // and longer values are cut
 constexpr size_t kMaxTextBytes = 256 << 10;  // a spec, a graph
 
 // Times are within -2^62 .. 2^62 - 1 ns (146 years), so that the difference of any two is an

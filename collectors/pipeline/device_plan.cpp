@@ -26,7 +26,7 @@ Result<std::optional<DevicePlan>> PlanForDevice(const OpInstance& op,
   if (shape.rank() != 3) return std::optional<DevicePlan>();
   if (name == "normalize") {
     if (shape[2] != 3) return std::optional<DevicePlan>();
-    const data::NormalizeBy by = data::ImageNetNormalization();
+    const data::NormalizeBy by = NormalizationOf(op.call);
     plan.channels.assign(by.scale.begin(), by.scale.end());
     plan.channels.insert(plan.channels.end(), by.offset.begin(), by.offset.end());
     return std::optional(std::move(plan));

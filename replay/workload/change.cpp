@@ -183,6 +183,10 @@ class SpecComparison {
   }
   void Kept(const std::string& name, const BatchSpec& before, const BatchSpec& now) {
     if (before.pad != now.pad) Cannot(name + ".pad", "one run cannot tell what padding costs");
+    const bool captured = from_.trainer.graph == GraphMode::kCaptured;
+    if (captured && before.drop_remainder != now.drop_remainder) {
+      Cannot(name + ".drop_remainder", "captures are not recorded separately");
+    }
     CompareKnob(name + ".parallelism", before.parallelism, now.parallelism, kWorkersDoubt);
   }
   void Kept(const std::string& name, const PrefetchSpec& before, const PrefetchSpec& now) {

@@ -12,8 +12,9 @@ epoch, and batches are made ahead of their step. `generator` makes the pictures 
 `python` decodes the records in a py_function, and `records` reads large records that need no decoding:
 each with TensorFlow's own rewrites switched off. `files` reads each picture from a file of its own, its
 bytes as they are. `tuned` leaves the number of workers to AUTOTUNE, and shuffles among fewer pictures than
-a batch has. `shapes` is `fixed` with batches of several sizes, for each of which the step is traced
-again; it is recorded from the first step on.
+a batch has. `untidy` widens pictures before it mirrors them, and resizes them twice. `shapes` is `fixed`
+with batches of several sizes, for each of which the step is traced again; it is recorded from the first
+step on.
 """
 import argparse
 import glob
@@ -90,6 +91,15 @@ def prepare(record):
     return tf.cast(image, tf.float32) / 255.0
 
 
+def decoded(record):
+    return tf.io.decode_jpeg(record, channels=3)
+
+
+def untidy(image):
+    image = tf.image.flip_left_right(tf.cast(image, tf.float32) / 255.0)
+    return tf.image.resize(tf.image.resize(image, (128, 128)), (64, 64))
+
+
 def pipeline(path, kind):
     fixed = kind in ("fixed", "shapes")
     data = tf.data.TFRecordDataset(path)
@@ -100,6 +110,8 @@ def pipeline(path, kind):
         return data.repeat().batch(BATCH, drop_remainder=True).prefetch(tf.data.AUTOTUNE)
     elif kind == "files":
         data = tf.data.Dataset.from_tensor_slices(write_files(os.path.dirname(path))).map(opened)
+    elif kind == "untidy":
+        data = data.map(decoded).map(untidy)
     elif kind == "generator":
         data = tf.data.Dataset.from_generator(
             generated, output_signature=tf.TensorSpec((64, 64, 3), tf.float32))
@@ -135,7 +147,7 @@ class Model(tf.Module):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    kinds = ["slow", "fixed", "generator", "python", "records", "files", "tuned", "shapes"]
+    kinds = ["slow", "fixed", "generator", "python", "records", "files", "tuned", "untidy", "shapes"]
     parser.add_argument("kind", choices=kinds)
     parser.add_argument("out")
     args = parser.parse_args()

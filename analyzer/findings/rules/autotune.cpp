@@ -15,15 +15,31 @@ const Knob* Parallelism(const StageSpec& stage) {
   return readers ? &source->parallelism : nullptr;
 }
 
+// The stages whose number of workers was chosen by hand. A framework's trace shows it as well:
+// where its tuner chose, and which iterators can work in parallel.
+std::vector<StageId> SetByHand(const Case& c) {
+  std::vector<StageId> stages;
+  if (c.spec.has_value()) {
+    for (const StageSpec& stage : c.spec->stages) {
+      const Knob* knob = Parallelism(stage);
+      if (knob != nullptr && !knob->automatic) stages.push_back(StageNamed(c, stage.name));
+    }
+    return stages;
+  }
+  for (const StageId stage : TracedPipeline(c)) {
+    const bool in_parallel = IsMap(c, stage) && !CallsPython(c, stage);
+    if (in_parallel && !IsTuned(c, stage)) stages.push_back(stage);
+  }
+  return stages;
+}
+
 // Stages, set by hand, that cannot keep up with the trainer.
 std::vector<StageId> TooSlow(const Case& c, const Load& load) {
   std::vector<StageId> slow;
   const double wanted = ConsumerSamplesPerSecond(load);
-  for (const StageSpec& stage : c.spec->stages) {
-    const Knob* knob = Parallelism(stage);
-    const StageId id = StageNamed(c, stage.name);
+  for (const StageId id : SetByHand(c)) {
     const attribution::StageUse* use = UseOf(c, id);
-    if (knob == nullptr || knob->automatic || use == nullptr || use->serial) continue;
+    if (use == nullptr || use->serial) continue;
     // One run does not show whether more readers get more out of a disk.
     if (2 * use->io_ns > use->busy_ns) continue;
     if (use->capacity_samples_per_s.value_or(wanted) < wanted) slow.push_back(id);
@@ -33,26 +49,27 @@ std::vector<StageId> TooSlow(const Case& c, const Load& load) {
 
 // Enough workers for each of them to keep up; the law limits them by the cores.
 Effect Tuned(const std::vector<StageId>& stages) {
-  return {[stages](Load& load, double size) {
-            const double wanted = std::min(ConsumerSamplesPerSecond(load),
-                                           load.measured * static_cast<double>(kMostWorkers));
-            for (StageId id : stages) {
-              StageDemand* stage = load.Find(id);
-              if (stage == nullptr) continue;
-              const double needed = std::ceil(wanted * stage->items * stage->service_s * size);
-              stage->own_threads = true;
-              // The most that the tuner may give a stage.
-              const double most = std::max({stage->workers, 2 * load.cores, kTunersLeastLimit});
-              stage->workers = std::clamp(needed, stage->workers, most);
-              stage->places = std::max(stage->places, stage->workers);
-            }
-          },
-          kTunedService};
+  return {.apply =
+              [stages](Load& load, double size) {
+                const double wanted = std::min(ConsumerSamplesPerSecond(load),
+                                               load.measured * static_cast<double>(kMostWorkers));
+                for (StageId id : stages) {
+                  StageDemand* stage = load.Find(id);
+                  if (stage == nullptr) continue;
+                  const double needed = std::ceil(wanted * stage->items * stage->service_s * size);
+                  stage->own_threads = true;
+                  // The most that the tuner may give a stage.
+                  const double most = std::max({stage->workers, 2 * load.cores, kTunersLeastLimit});
+                  stage->workers = std::clamp(needed, stage->workers, most);
+                  stage->places = std::max(stage->places, stage->workers);
+                }
+              },
+          .sizes = kTunedService,
+          .side_by_side = true};
 }
 
 void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
-  if (load == nullptr || !c.spec.has_value()) return;
-  if (!Worth(c, Category::kInputStall)) return;
+  if (load == nullptr || !Worth(c, Category::kInputStall)) return;
   const std::vector<StageId> slow = TooSlow(c, *load);
   if (slow.size() < 2) return;
   const double share = Share(c, Category::kInputStall);
@@ -71,7 +88,8 @@ void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
                      NameOf(c, id), *UseOf(c, id)->capacity_samples_per_s,
                      ConsumerSamplesPerSecond(*load)));
   }
-  Recommend(draft, "let the tuner choose their parallelism", std::move(patch), Tuned(slow));
+  Recommend(draft, "let the tuner choose their parallelism",
+            c.spec.has_value() ? std::move(patch) : Patch(), Tuned(slow));
   drafts.push_back(std::move(draft));
 }
 

@@ -18,8 +18,50 @@ int64_t ShuffledAmong(const Spec& spec) {
   return at < spec.stages.size() ? std::get<ShuffleSpec>(spec.stages[at].kind).buffer_size : 0;
 }
 
+Draft OneFile(const Case& c, StageId source, int64_t block, int64_t batch) {
+  Draft draft = About(c, source, 0,
+                      fmt::format("{} reads {} elements in a row from each file, so a batch of {} "
+                                  "has elements of one file only",
+                                  NameOf(c, source), block, batch));
+  draft.finding.severity = Severity::kLow;
+  return draft;
+}
+
+std::string Mixing(int64_t block, int64_t files) {
+  return fmt::format("read {} in a row, so that a batch mixes {} files",
+                     Counted(static_cast<uint64_t>(block), "element"), files);
+}
+
+constexpr const char* kQualityOnly = "this affects what the model sees, not speed";
+
+void OfTrace(const Case& c, std::vector<Draft>& drafts) {
+  const std::vector<StageId> pipeline = TracedPipeline(c);
+  const size_t at = FirstOf(c, pipeline, StageRole::kSource);
+  const size_t made = FirstOf(c, pipeline, StageRole::kBatch, at);
+  if (made >= pipeline.size()) return;
+  const StageId source = pipeline[at];
+  const int64_t batch = NumberSettingOf(c, pipeline[made], "batch_size");
+  const int64_t block = NumberSettingOf(c, source, "block_length");
+  const int64_t cycle = NumberSettingOf(c, source, "cycle_length");
+  if (batch < 2 || block < batch || cycle < 2) return;
+  const size_t shuffle = FirstOf(c, pipeline, StageRole::kShuffle, at);
+  if (shuffle < made) {
+    const QueueId queue = c.run.stages[pipeline[shuffle].value].queue;
+    const uint64_t among = queue.known() ? c.run.queues[queue.value].info.capacity : 0;
+    if (among >= static_cast<uint64_t>(kFewestShuffledBatches * block)) return;
+  }
+  Draft draft = OneFile(c, source, block, batch);
+  Show(draft, Evidence::Kind::kSpans,
+       fmt::format("{}: block_length {}, cycle_length {}", NameOf(c, source), block, cycle));
+  const int64_t files = std::clamp<int64_t>(cycle, 2, batch);
+  draft.args.value = std::to_string(files);
+  RecommendUnpriced(draft, Mixing(batch / files, files), Patch(), kQualityOnly, Aim::kQuality);
+  drafts.push_back(std::move(draft));
+}
+
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
-  if (!c.spec.has_value() || FilesRead(c) < 2) return;
+  if (!c.spec.has_value()) return OfTrace(c, drafts);
+  if (FilesRead(c) < 2) return;
   const Spec& spec = *c.spec;
   const auto* source = As<SourceSpec>(spec.stages.front());
   const int64_t batch = BatchOf(spec);
@@ -29,11 +71,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   const std::string& name = spec.stages.front().name;
   const int64_t files = std::clamp<int64_t>(source->cycle_length.value, 2, batch);
   const int64_t block = batch / files;
-  Draft draft = About(c, StageNamed(c, name), 0,
-                      fmt::format("{} reads {} elements in a row from each file, so a batch of {} "
-                                  "has elements of one file only",
-                                  name, source->block_length, batch));
-  draft.finding.severity = Severity::kLow;
+  Draft draft = OneFile(c, StageNamed(c, name), source->block_length, batch);
   Show(draft, Evidence::Kind::kSpans,
        fmt::format("{}: {} files, {} interleaved", name, FilesRead(c),
                    std::max<int64_t>(source->cycle_length.value, 1)));
@@ -42,10 +80,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
     patch.changes.emplace_back(SetTo(name + ".cycle_length", files));
   }
   draft.args.value = std::to_string(files);
-  RecommendUnpriced(draft,
-                    fmt::format("read {} in a row, so that a batch mixes {} files",
-                                Counted(static_cast<uint64_t>(block), "element"), files),
-                    IfItChanges(c, std::move(patch)), "this affects what the model sees, not speed",
+  RecommendUnpriced(draft, Mixing(block, files), IfItChanges(c, std::move(patch)), kQualityOnly,
                     Aim::kQuality);
   drafts.push_back(std::move(draft));
 }

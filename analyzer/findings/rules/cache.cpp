@@ -36,7 +36,34 @@ std::string WhatAnEpochHas(const StoreCase& store, const std::optional<double>& 
   return fmt::format("an epoch has {}, {} at this point", elements, Bytes(*bytes));
 }
 
+// A framework's trace does not say how large a data set is: whoever reads the advice knows.
+void OfTrace(const Case& c, std::vector<Draft>& drafts) {
+  const std::vector<StageId> pipeline = TracedPipeline(c);
+  const size_t repeat = FirstOf(c, pipeline, StageRole::kRepeat);
+  if (repeat >= pipeline.size()) return;
+  const std::optional<TracedPrefix> prefix = TracedPrefixOf(c, pipeline);
+  if (!prefix.has_value()) return;
+  const StageId last = pipeline[prefix->last];
+  Draft draft = About(c, last, prefix->share,
+                      fmt::format("{} of step time is work that every epoch repeats ({})",
+                                  Percent(prefix->share), prefix->names));
+  Show(draft, Evidence::Kind::kSpans,
+       fmt::format("{} starts the next epoch, and no cache comes before it; no random operation "
+                   "was recorded in {}",
+                   NameOf(c, pipeline[repeat]), NameOf(c, last)));
+  const std::optional<double> bytes = BytesHandedOn(c, last);
+  RecommendUnpriced(
+      draft,
+      fmt::format("if nothing up to {} is random, cache after it, in memory if all of an epoch "
+                  "fits{}, else in a file; faster from the second epoch on",
+                  NameOf(c, last),
+                  bytes.has_value() ? fmt::format(" ({} per element)", Bytes(*bytes)) : ""),
+      Patch(), "this trace does not show how large an epoch is: " + ToMeasure(c));
+  drafts.push_back(std::move(draft));
+}
+
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
+  if (!c.spec.has_value()) return OfTrace(c, drafts);
   const std::optional<StoreCase> store = StoreCaseOf(c);
   if (!store.has_value() || !Repeats(c)) return;
   const std::optional<double> bytes = BytesOf(*store);

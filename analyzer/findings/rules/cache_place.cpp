@@ -37,8 +37,46 @@ double BytesBehind(const Case& c, size_t map) {
              : 0;
 }
 
+Draft Misplaced(const Case& c, StageId map, std::string_view cache) {
+  const double share = BlamedForWork(c, map);
+  Draft draft = About(c, map, share,
+                      fmt::format("{} of step time is spent in {}, whose results are the same in "
+                                  "every epoch, but {} is placed before it",
+                                  Percent(share), NameOf(c, map), cache));
+  Show(draft, Evidence::Kind::kSpans,
+       fmt::format("{}: {} of step time", NameOf(c, map), Percent(share)));
+  return draft;
+}
+
+std::string AfterIt(const Case& c, StageId map) {
+  return fmt::format("cache after {}; decoded elements take more memory", NameOf(c, map));
+}
+
+void OfTrace(const Case& c, std::vector<Draft>& drafts) {
+  const std::vector<StageId> pipeline = TracedPipeline(c);
+  const size_t cache = FirstOf(c, pipeline, StageRole::kCache);
+  size_t at = cache;
+  while (at < pipeline.size()) {
+    const StageRole role = RoleOf(c, pipeline[at]);
+    const bool passes = role == StageRole::kCache || role == StageRole::kShuffle ||
+                        role == StageRole::kRepeat || role == StageRole::kPrefetch;
+    if (!passes) break;
+    ++at;
+  }
+  if (at >= pipeline.size() || !IsMap(c, pipeline[at])) return;
+  const StageId map = pipeline[at];
+  if (BlamedForWork(c, map) < kModerateShare || Runs(c, map, OpFamily::kRandom)) return;
+  Draft draft = Misplaced(c, map, NameOf(c, pipeline[cache]));
+  Show(draft, Evidence::Kind::kSpans,
+       fmt::format("{}: no random operation was recorded", NameOf(c, map)));
+  RecommendUnpriced(draft, "if nothing in it is random, " + AfterIt(c, map), Patch(),
+                    "this trace does not show how large an epoch is: " + ToMeasure(c));
+  drafts.push_back(std::move(draft));
+}
+
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
-  if (!c.spec.has_value() || !Worth(c, Category::kInputStall)) return;
+  if (!Worth(c, Category::kInputStall)) return;
+  if (!c.spec.has_value()) return OfTrace(c, drafts);
   const Spec& spec = *c.spec;
   const size_t cache = FirstOf<CacheSpec>(spec);
   if (cache >= spec.stages.size()) return;
@@ -46,20 +84,14 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!stable.has_value()) return;
   const size_t map = stable->stage;
   const StageId id = StageNamed(c, spec.stages[map].name);
-  const double share = BlamedForWork(c, id);
-  if (share < kModerateShare) return;
+  if (BlamedForWork(c, id) < kModerateShare) return;
   const std::string& name = spec.stages[cache].name;
   const double bytes = BytesBehind(c, map);
   const auto& store = std::get<CacheSpec>(spec.stages[cache].kind);
   const bool in_memory = store.where == CacheWhere::kMemory;
   const double room = kCacheableMemory * static_cast<double>(FreeMemory(c));
   if (in_memory && room > 0 && bytes > room) return;
-  Draft draft = About(c, id, share,
-                      fmt::format("{} of step time is spent in {}, whose results are the same in "
-                                  "every epoch, but {} is placed before it",
-                                  Percent(share), spec.stages[map].name, name));
-  Show(draft, Evidence::Kind::kSpans,
-       fmt::format("{}: {} of step time", spec.stages[map].name, Percent(share)));
+  Draft draft = Misplaced(c, id, name);
   Patch patch;
   patch.changes.emplace_back(MoveChange{name, Place::After(spec.stages[map].name)});
   // The last one first: each goes directly after the cache.
@@ -69,9 +101,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (store.max_bytes > 0 && bytes > 0 && RoomFor(bytes) > store.max_bytes) {
     patch.changes.emplace_back(SetTo(name + ".max_bytes", RoomFor(bytes)));
   }
-  Recommend(draft,
-            fmt::format("cache after {}; decoded elements take more memory", spec.stages[map].name),
-            std::move(patch), WithTimeTimes(id, kLeftBehindCache));
+  Recommend(draft, AfterIt(c, id), std::move(patch), WithTimeTimes(id, kLeftBehindCache));
   if (in_memory) CostsMemory(draft, bytes);
   drafts.push_back(std::move(draft));
 }

@@ -18,23 +18,48 @@ std::optional<Pair> CropBehindDecode(const MapSpec& map) {
   return std::nullopt;
 }
 
+Draft Whole(const Case& c, StageId map, const std::string& pair) {
+  const double share = BlamedForWork(c, map);
+  Draft draft = About(c, map, share,
+                      fmt::format("{} of step time is spent waiting for {}, which decodes entire "
+                                  "images only to crop them ({})",
+                                  Percent(share), NameOf(c, map), pair));
+  Show(draft, Evidence::Kind::kSpans,
+       fmt::format("{}: {} of step time is spent waiting for it", NameOf(c, map), Percent(share)));
+  return draft;
+}
+
+constexpr const char* kAdvice = "decode only what the crop keeps";
+
+// A crop of the decoded picture itself: one behind a resize needs all of it.
+void OfTrace(const Case& c, std::vector<Draft>& drafts) {
+  for (const StageId map : TracedPipeline(c)) {
+    if (!IsMap(c, map) || BlamedForWork(c, map) < kModerateShare) continue;
+    const std::vector<std::string> ops = OpsOfACall(c, map);
+    const size_t decode = FirstOp(ops, OpFamily::kDecode);
+    const size_t crop = FirstOp(ops, OpFamily::kCrop, decode);
+    if (crop >= ops.size() || FirstOp(ops, OpFamily::kResize, decode) < crop) continue;
+    Draft draft = Whole(c, map, ShortName(ops[decode]) + ", " + ops[crop]);
+    RecommendUnpriced(draft, kAdvice, Patch(),
+                      "this trace does not show how large the images are: " + ToMeasure(c));
+    drafts.push_back(std::move(draft));
+    return;
+  }
+}
+
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
-  if (!c.spec.has_value() || c.spec->rewrites.crop_aware_decode) return;
   if (!Worth(c, Category::kInputStall)) return;
+  if (!c.spec.has_value()) return OfTrace(c, drafts);
+  if (c.spec->rewrites.crop_aware_decode) return;
   for (const auto& stage : c.run.stages) {
     const auto* map = As<MapSpec>(c, stage.id);
     const double share = BlamedForWork(c, stage.id);
     if (map == nullptr || map->on == MapOn::kDevice || share < kModerateShare) continue;
     const std::optional<Pair> pair = CropBehindDecode(*map);
     if (!pair.has_value()) continue;
-    Draft draft = About(c, stage.id, share,
-                        fmt::format("{} of step time is spent waiting for {}, which decodes entire "
-                                    "images only to crop them ({})",
-                                    Percent(share), stage.name, pair->text));
-    Show(draft, Evidence::Kind::kSpans,
-         fmt::format("{}: {} of step time is spent waiting for it", stage.name, Percent(share)));
+    Draft draft = Whole(c, stage.id, pair->text);
     draft.args.value = std::to_string(pair->side);
-    Recommend(draft, "decode only what the crop keeps", Setting("rewrites.crop_aware_decode", true),
+    Recommend(draft, kAdvice, Setting("rewrites.crop_aware_decode", true),
               WithTimeTimes(stage.id, kLeftOfCroppedDecode));
     drafts.push_back(std::move(draft));
     return;

@@ -15,7 +15,7 @@ std::vector<double> Widths(const Spec& spec, size_t stage) {
     if (map == nullptr) continue;
     if (i == stage) widths.push_back(width);
     for (const OpCall& op : OpsOf(*map)) {
-      if (op.name() == "normalize") width = 4;
+      if (op.name() == "normalize" || op.name() == "scale") width = 4;
       if (op.name() == "cast") {
         const std::string& to = op.Word("dtype");
         width = to == "uint8" ? 1 : to == "float16" ? 2 : 4;

@@ -28,8 +28,34 @@ Sizes SizesOf(const Case& c) {
   return sizes;
 }
 
+constexpr const char* kAdvice = "drop an epoch's partial batch, or repeat before batching";
+
+// A framework's trace shows no batch's size, but whether a partial one is handed on, and that
+// functions were compiled again.
+void OfTrace(const Case& c, std::vector<Draft>& drafts) {
+  const std::vector<StageId> pipeline = TracedPipeline(c);
+  const size_t at = FirstOf(c, pipeline, StageRole::kBatch);
+  if (at >= pipeline.size() || SettingOf(c, pipeline[at], "drop_remainder") != "false") return;
+  // With a repeat before it, a batch goes on into the next epoch.
+  if (FirstOf(c, pipeline, StageRole::kRepeat) < at) return;
+  const CountedTime compiled = CountedIn(c, "compilations");
+  if (compiled.count < 2 || compiled.share < kModerateShare) return;
+  Draft draft = About(
+      c, pipeline[at], std::min(1.0, compiled.share),
+      fmt::format("{} hands on an epoch's partial batch, and {} compilations take {} of step time: "
+                  "the step is compiled, and kept, once more for each size",
+                  NameOf(c, pipeline[at]), compiled.count, Percent(std::min(1.0, compiled.share))));
+  draft.finding.severity = Severity::kLow;
+  ShowCounter(draft, c, "compilations", fmt::format("{} compilations", compiled.count));
+  const int64_t size = NumberSettingOf(c, pipeline[at], "batch_size");
+  draft.args.value = size > 0 ? std::to_string(size) : "batch_size";
+  RecommendUnpriced(draft, kAdvice, Patch(),
+                    "this trace does not show which sizes were compiled: " + ToMeasure(c));
+  drafts.push_back(std::move(draft));
+}
+
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
-  if (!c.spec.has_value()) return;
+  if (!c.spec.has_value()) return OfTrace(c, drafts);
   const size_t at = FirstOf<BatchSpec>(*c.spec);
   if (at >= c.spec->stages.size()) return;
   const auto& batch = std::get<BatchSpec>(c.spec->stages[at].kind);
@@ -48,8 +74,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   draft.finding.severity = Severity::kLow;
   Show(draft, Evidence::Kind::kStep, fmt::format("batches of a size other than {}", sizes.usual));
   draft.args.value = std::to_string(sizes.usual);
-  RecommendUnpriced(draft, "drop an epoch's partial batch, or repeat before batching",
-                    Setting(name + ".drop_remainder", true),
+  RecommendUnpriced(draft, kAdvice, Setting(name + ".drop_remainder", true),
                     "captures are not recorded separately: replay it with the change");
   drafts.push_back(std::move(draft));
 }

@@ -29,15 +29,15 @@ size_t LongestStorm(const std::vector<bool>& discarded) {
   return longest;
 }
 
-void TooLarge(const Case& c, size_t skipped, const std::vector<bool>& discarded,
-              std::vector<Draft>& drafts) {
-  const double share = static_cast<double>(skipped) / static_cast<double>(discarded.size());
+// `all`: the steps or updates that might have been discarded; `storm`: the most in a row, as far as
+// known.
+void TooLarge(const Case& c, size_t skipped, size_t all, size_t storm, std::vector<Draft>& drafts) {
+  const double share = static_cast<double>(skipped) / static_cast<double>(all);
   if (skipped < 2 || share < kSkippedSteps) return;
-  const size_t storm = LongestStorm(discarded);
   const char* what = BatchesPerUpdate(c) > 1 ? "updates" : "steps";
   Draft draft = About(c, StageId::None(), share,
                       fmt::format("{} of {} {} were discarded because a gradient overflowed{}",
-                                  skipped, discarded.size(), what,
+                                  skipped, all, what,
                                   storm > 1 ? fmt::format(", up to {} in a row", storm) : ""));
   Show(draft, Evidence::Kind::kStep, fmt::format("{} {} skipped by the loss scale", skipped, what));
   Patch patch;
@@ -52,6 +52,15 @@ void TooLarge(const Case& c, size_t skipped, const std::vector<bool>& discarded,
       draft, "start with a lower loss scale, or compute in bfloat16, which needs none",
       std::move(patch), "this affects how many steps count, not their speed", Aim::kQuality);
   drafts.push_back(std::move(draft));
+}
+
+// PyTorch's GradScaler updates its scale after each step, but calls the optimizer only where no
+// gradient overflowed.
+void FromNames(const Case& c, std::vector<Draft>& drafts) {
+  const std::optional<NamedOp> updates = OpsOfFamily(c, OpFamily::kScaleUpdate);
+  const std::optional<NamedOp> made = OpsOfFamily(c, OpFamily::kOptimizerStep);
+  if (!updates.has_value() || !made.has_value() || made->count >= updates->count) return;
+  TooLarge(c, updates->count - made->count, updates->count, 0, drafts);
 }
 
 // No gradient ever overflowed, and the run was too short for the scale to grow.
@@ -82,10 +91,11 @@ void TooSmall(const Case& c, size_t updates, std::vector<Draft>& drafts) {
 }
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
+  if (c.run.imported()) return FromNames(c, drafts);
   const std::vector<bool> discarded = UpdatesDiscarded(c);
   const auto skipped = static_cast<size_t>(std::count(discarded.begin(), discarded.end(), true));
   if (skipped > 0) {
-    TooLarge(c, skipped, discarded, drafts);
+    TooLarge(c, skipped, discarded.size(), LongestStorm(discarded), drafts);
   } else {
     TooSmall(c, discarded.size(), drafts);
   }

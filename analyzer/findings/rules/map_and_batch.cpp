@@ -22,29 +22,67 @@ Effect Joined(StageId map, StageId batch) {
           kLeftOfBatchCopy};
 }
 
+constexpr std::initializer_list<Cause> kCauses = {Cause::kCpu, Cause::kCpuContention,
+                                                  Cause::kUnknown};
+
+Draft Copying(const Case& c, StageId map, StageId batch, double share, int64_t size) {
+  Draft draft = About(
+      c, batch, share,
+      fmt::format("{} of step time is spent waiting for {}, which copies what {} has just written",
+                  Percent(share), NameOf(c, batch), NameOf(c, map)));
+  if (const attribution::StageUse* use = UseOf(c, batch)) {
+    Show(draft, Evidence::Kind::kSpans,
+         fmt::format("{}: {} per batch", NameOf(c, batch), Duration(use->service_ns.mean)));
+  }
+  if (!c.run.imported()) draft.args.stage = NameOf(c, map);
+  draft.args.value = size > 0 ? std::to_string(size) : "batch_size";
+  return draft;
+}
+
+// tf.data fuses a map and the batch after it by itself, unless a prefetch stands between them: then
+// that prefetch's time goes, too.
+void OfTrace(const Case& c, std::vector<Draft>& drafts) {
+  const std::vector<StageId> pipeline = TracedPipeline(c);
+  const size_t at = FirstOf(c, pipeline, StageRole::kBatch);
+  if (at >= pipeline.size() || !Worth(c, Category::kInputStall)) return;
+  const size_t before = WorkBefore(c, pipeline, at);
+  const StageId map = pipeline[before];
+  if (!IsMap(c, map) || !c.run.stages[map.value].ordered) return;
+  double share = 0;
+  std::string between;
+  for (size_t i = before + 1; i <= at; ++i) {
+    share += Blamed(c, pipeline[i], kCauses);
+    if (i < at) between = fmt::format(", without {} between them", NameOf(c, pipeline[i]));
+  }
+  if (share < kModerateShare) return;
+  Draft draft =
+      Copying(c, map, pipeline[at], share, NumberSettingOf(c, pipeline[at], "batch_size"));
+  for (size_t i = before + 1; i < at; ++i) {
+    Show(draft, Evidence::Kind::kSpans,
+         fmt::format("{}: {} of step time is spent waiting for it", NameOf(c, pipeline[i]),
+                     Percent(Blamed(c, pipeline[i], kCauses))));
+  }
+  RecommendUnpriced(draft,
+                    fmt::format("let {} write directly into the batch{}", NameOf(c, map), between),
+                    Patch(), "a trace does not show how fast both are as one: " + ToMeasure(c));
+  drafts.push_back(std::move(draft));
+}
+
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
-  if (!c.spec.has_value() || c.spec->rewrites.map_and_batch) return;
+  if (!c.spec.has_value()) return OfTrace(c, drafts);
+  if (c.spec->rewrites.map_and_batch) return;
   const auto& stages = c.spec->stages;
   const size_t at = FirstOf<BatchSpec>(*c.spec);
   if (at == 0 || at >= stages.size()) return;
   const auto* map = As<MapSpec>(stages[at - 1]);
   const StageId batch = StageNamed(c, stages[at].name);
   if (map == nullptr || map->on == MapOn::kDevice || !map->deterministic) return;
-  if (!WorthAt(c, batch, {Cause::kCpu, Cause::kCpuContention, Cause::kUnknown})) return;
-  const double share = Blamed(c, batch);
-  Draft draft = About(
-      c, batch, share,
-      fmt::format("{} of step time is spent waiting for {}, which copies what {} has just written",
-                  Percent(share), stages[at].name, stages[at - 1].name));
-  if (const attribution::StageUse* use = UseOf(c, batch)) {
-    Show(draft, Evidence::Kind::kSpans,
-         fmt::format("{}: {} per batch", stages[at].name, Duration(use->service_ns.mean)));
-  }
-  draft.args.stage = stages[at - 1].name;
-  draft.args.value = std::to_string(std::get<BatchSpec>(stages[at].kind).size);
-  Recommend(draft, fmt::format("let {} write directly into the batch", stages[at - 1].name),
-            Setting("rewrites.map_and_batch", true),
-            Joined(StageNamed(c, stages[at - 1].name), batch));
+  if (!WorthAt(c, batch, kCauses)) return;
+  const StageId from = StageNamed(c, stages[at - 1].name);
+  Draft draft =
+      Copying(c, from, batch, Blamed(c, batch), std::get<BatchSpec>(stages[at].kind).size);
+  Recommend(draft, fmt::format("let {} write directly into the batch", NameOf(c, from)),
+            Setting("rewrites.map_and_batch", true), Joined(from, batch));
   drafts.push_back(std::move(draft));
 }
 

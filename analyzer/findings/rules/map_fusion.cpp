@@ -31,30 +31,47 @@ Patch OneMap(const StageSpec& first, const StageSpec& second) {
   return patch;
 }
 
+// False if they are not worth it.
+bool Say(const Case& c, StageId first, StageId second, Patch patch, std::vector<Draft>& drafts) {
+  const double share = BlamedForWork(c, first) + BlamedForWork(c, second);
+  if (share < kModerateShare || !Cheap(c, first) || !Cheap(c, second)) return false;
+  Draft draft = About(c, second, share,
+                      fmt::format("{} of step time is spent waiting for {} and {}, which do "
+                                  "little work and pass every element from thread to thread",
+                                  Percent(share), NameOf(c, first), NameOf(c, second)));
+  for (StageId id : {first, second}) {
+    Show(draft, Evidence::Kind::kSpans,
+         fmt::format("{}: {} per element", NameOf(c, id), Duration(UseOf(c, id)->service_ns.mean)));
+  }
+  draft.args.value = c.run.imported() ? "first_fn" : NameOf(c, first);
+  RecommendUnpriced(draft, "fuse both into one map", std::move(patch),
+                    "the cost of passing elements on is not recorded: " + ToMeasure(c));
+  drafts.push_back(std::move(draft));
+  return true;
+}
+
+void OfTrace(const Case& c, std::vector<Draft>& drafts) {
+  const std::vector<StageId> pipeline = TracedPipeline(c);
+  for (size_t i = 0; i + 1 < pipeline.size(); ++i) {
+    const StageId first = pipeline[i];
+    const StageId second = pipeline[i + 1];
+    if (!IsMap(c, first) || !IsMap(c, second)) continue;
+    const bool same_order = c.run.stages[first.value].ordered == c.run.stages[second.value].ordered;
+    if (!same_order || !HasOwnThreads(c, first)) continue;
+    if (Say(c, first, second, Patch(), drafts)) return;
+  }
+}
+
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
-  if (!c.spec.has_value() || c.spec->rewrites.map_fusion) return;
   if (!Worth(c, Category::kInputStall)) return;
+  if (!c.spec.has_value()) return OfTrace(c, drafts);
+  if (c.spec->rewrites.map_fusion) return;
   const auto& stages = c.spec->stages;
   for (size_t i = 0; i + 1 < stages.size(); ++i) {
     if (!Fusible(c, stages[i], stages[i + 1])) continue;
     const StageId first = StageNamed(c, stages[i].name);
     const StageId second = StageNamed(c, stages[i + 1].name);
-    const double share = BlamedForWork(c, first) + BlamedForWork(c, second);
-    if (share < kModerateShare || !Cheap(c, first) || !Cheap(c, second)) continue;
-    Draft draft = About(c, second, share,
-                        fmt::format("{} of step time is spent waiting for {} and {}, which do "
-                                    "little work and pass every element from thread to thread",
-                                    Percent(share), stages[i].name, stages[i + 1].name));
-    for (StageId id : {first, second}) {
-      Show(draft, Evidence::Kind::kSpans,
-           fmt::format("{}: {} per element", NameOf(c, id),
-                       Duration(UseOf(c, id) != nullptr ? UseOf(c, id)->service_ns.mean : 0)));
-    }
-    draft.args.value = stages[i].name;
-    RecommendUnpriced(draft, "fuse both into one map", OneMap(stages[i], stages[i + 1]),
-                      "the cost of passing elements on is not recorded: replay it with the change");
-    drafts.push_back(std::move(draft));
-    return;
+    if (Say(c, first, second, OneMap(stages[i], stages[i + 1]), drafts)) return;
   }
 }
 

@@ -64,8 +64,30 @@ Assumed LeftOf(const Case& c, const Narrowing& narrowing) {
   return left;
 }
 
+// The pipeline of a framework's trace shows where bytes became floats.
+void OfTrace(const Case& c, std::vector<Draft>& drafts) {
+  const std::vector<StageId> pipeline = TracedPipeline(c);
+  if (pipeline.empty() || CopiesOf(c).count == 0 || !HandsOn(c, pipeline.back(), "float")) return;
+  size_t wide = pipeline.size();
+  while (wide > 0 && HandsOn(c, pipeline[wide - 1], "float")) --wide;
+  if (wide == 0 || !HandsOn(c, pipeline[wide - 1], "uint8")) return;
+  const double share = Share(c, Category::kTransfer);
+  Draft draft = About(c, StageId::None(), share,
+                      fmt::format("{} of step time is spent copying float32 values, which were "
+                                  "uint8 before {}",
+                                  Percent(share), NameOf(c, pipeline[wide])));
+  Show(draft, Evidence::Kind::kCopy,
+       fmt::format("{} hands on {}", NameOf(c, pipeline.back()),
+                   SettingOf(c, pipeline.back(), "types")));
+  RecommendUnpriced(
+      draft, "copy the bytes, and let the device widen them", Patch(),
+      "a trace does not show how long the device takes to widen them: " + ToMeasure(c));
+  drafts.push_back(std::move(draft));
+}
+
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
-  if (!c.spec.has_value() || !Worth(c, Category::kTransfer)) return;
+  if (!Worth(c, Category::kTransfer)) return;
+  if (!c.spec.has_value()) return OfTrace(c, drafts);
   if (c.spec->transfer.dtype != TransferDtype::kFloat32) return;
   const std::optional<Narrowing> narrowing = NarrowingOf(*c.spec);
   if (!narrowing.has_value()) return;

@@ -38,6 +38,17 @@ Patch VariantsBehind(const Spec& spec, const std::string& map) {
   return patch;
 }
 
+void RecommendAhead(const Case& c, Draft& draft, Patch patch, std::string why) {
+  RecommendUnpriced(
+      draft,
+      fmt::format("write {} variants of each augmented element to disk before training, and read "
+                  "them in turn: fewer variants repeat the same images more often, which may cost "
+                  "accuracy",
+                  kVariants),
+      IfItChanges(c, std::move(patch)), std::move(why));
+  draft.args.value = std::to_string(kVariants);
+}
+
 void Ahead(const Case& c, const StageSpec& stage, std::vector<Draft>& drafts) {
   const StageId id = StageNamed(c, stage.name);
   if (!WorthAt(c, id, {Cause::kCpu, Cause::kCpuContention})) return;
@@ -54,45 +65,70 @@ void Ahead(const Case& c, const StageSpec& stage, std::vector<Draft>& drafts) {
                         ShareText(share, first != 0), stage.name, Joined(ops, first, ops.size())));
   Show(draft, Evidence::Kind::kSpans,
        fmt::format("{}: {} of step time", stage.name, ShareText(share, first != 0)));
-  RecommendUnpriced(
-      draft,
-      fmt::format("write {} variants of each augmented element to disk before training, and read "
-                  "them in turn: fewer variants repeat the same images more often, which may cost "
-                  "accuracy",
-                  kVariants),
-      IfItChanges(c, VariantsBehind(*c.spec, stage.name)),
+  RecommendAhead(
+      c, draft, VariantsBehind(*c.spec, stage.name),
       "this run does not show how fast the results can be read: `stallscope replay --verify` "
       "writes them and measures both");
-  draft.args.value = std::to_string(kVariants);
   drafts.push_back(std::move(draft));
 }
 
 constexpr Advice kStoredBefore = {
     .tf_data = R"py(ds = ds.cache().map({stage}, num_parallel_calls=tf.data.AUTOTUNE))py"};
 
-void Frozen(const Case& c, size_t map, std::vector<Draft>& drafts) {
-  const Spec& spec = *c.spec;
-  size_t store = map + 1;
-  while (!IsStore(spec.stages[store])) ++store;
-  const std::string& name = spec.stages[store].name;
-  Draft draft = About(c, StageNamed(c, name), 0,
+Draft FrozenDraft(const Case& c, StageId map, StageId store, Patch patch) {
+  Draft draft = About(c, store, 0,
                       fmt::format("{} stores the randomly generated output of {}: every epoch sees "
                                   "the same augmented elements",
-                                  name, spec.stages[map].name));
+                                  NameOf(c, store), NameOf(c, map)));
   draft.finding.severity = Severity::kLow;
-  Show(draft, Evidence::Kind::kSpans, fmt::format("{}: random ops", spec.stages[map].name));
-  Patch patch;
-  patch.changes.emplace_back(MoveChange{name, Place::Before(spec.stages[map].name)});
+  Show(draft, Evidence::Kind::kSpans, fmt::format("{}: random ops", NameOf(c, map)));
   RecommendUnpriced(
-      draft, fmt::format("move {} before {}, unless this is intended", name, spec.stages[map].name),
+      draft,
+      fmt::format("move {} before {}, unless this is intended", NameOf(c, store), NameOf(c, map)),
       std::move(patch), "this affects what the model sees, not speed", Aim::kQuality);
   draft.advice = &kStoredBefore;
-  draft.args.stage = spec.stages[map].name;
-  drafts.push_back(std::move(draft));
+  if (!c.run.imported()) draft.args.stage = NameOf(c, map);
+  return draft;
+}
+
+void Frozen(const Case& c, size_t map, std::vector<Draft>& drafts) {
+  const auto& stages = c.spec->stages;
+  size_t store = map + 1;
+  while (!IsStore(stages[store])) ++store;
+  Patch patch;
+  patch.changes.emplace_back(MoveChange{stages[store].name, Place::Before(stages[map].name)});
+  drafts.push_back(FrozenDraft(c, StageNamed(c, stages[map].name),
+                               StageNamed(c, stages[store].name), std::move(patch)));
+}
+
+void OfTrace(const Case& c, std::vector<Draft>& drafts) {
+  const std::vector<StageId> pipeline = TracedPipeline(c);
+  for (size_t i = 0; i < pipeline.size(); ++i) {
+    if (!IsMap(c, pipeline[i])) continue;
+    const size_t store = FirstOf(c, pipeline, StageRole::kCache, i);
+    const bool stored = store < pipeline.size();
+    // The sweep over the operations is worth its time only if something can come of it.
+    const double share = BlamedForWork(c, pipeline[i]);
+    if (!stored && !(Worth(c, Category::kInputStall) && share >= kModerateShare)) continue;
+    if (!Runs(c, pipeline[i], OpFamily::kRandom)) continue;
+    if (stored) {
+      drafts.push_back(FrozenDraft(c, pipeline[i], pipeline[store], Patch()));
+      return;
+    }
+    Draft draft = About(c, pipeline[i], share,
+                        fmt::format("{} of step time is spent waiting for {}, which augments "
+                                    "elements at random",
+                                    Percent(share), NameOf(c, pipeline[i])));
+    Show(draft, Evidence::Kind::kSpans,
+         fmt::format("{}: runs random operations", NameOf(c, pipeline[i])));
+    RecommendAhead(c, draft, Patch(),
+                   "this trace does not show how fast the results can be read: " + ToMeasure(c));
+    drafts.push_back(std::move(draft));
+  }
 }
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
-  if (!c.spec.has_value()) return;
+  if (!c.spec.has_value()) return OfTrace(c, drafts);
   for (size_t i = 0; i < c.spec->stages.size(); ++i) {
     const auto* map = As<MapSpec>(c.spec->stages[i]);
     if (map == nullptr || map->on == MapOn::kDevice || !IsRandom(*map)) continue;

@@ -1,34 +1,79 @@
-// Row 17: ops that have no effect: casts, a second resize or crop to the same size.
+// Row 17: ops that have no effect: casts, a second resize or crop to the same size; neighbors whose
+// constants fold into one op.
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::redundant_work {
 namespace {
 
-std::optional<std::string> IdlePair(const MapSpec& map) {
+struct Redundant {
+  std::string what;
+  const char* advice = nullptr;
+};
+
+std::optional<Redundant> RedundantIn(const MapSpec& map) {
   const std::vector<OpCall> ops = OpsOf(map);
-  const std::optional<IdleOp> idle = FindIdleOp(ops);
-  if (!idle.has_value()) return std::nullopt;
-  return fmt::format("{}, redundant next to {}", ops[idle->op].Text(), ops[idle->beside].Text());
+  if (const std::optional<IdleOp> idle = FindIdleOp(ops)) {
+    return Redundant{
+        fmt::format("{}, redundant next to {}", ops[idle->op].Text(), ops[idle->beside].Text()),
+        "drop the ops that change nothing"};
+  }
+  if (const std::optional<FoldedPair> folded = FindFoldedPair(ops)) {
+    return Redundant{fmt::format("{} and {}, which are {}", ops[folded->first].Text(),
+                                 ops[folded->first + 1].Text(), folded->as.Text()),
+                     "fold the constants into one op"};
+  }
+  return std::nullopt;
+}
+
+constexpr Advice kResizeOnce = {
+    .tf_data =
+        R"py(image = tf.image.resize(image, size)  # once, to the size that the model takes)py"};
+
+Draft Idle(const Case& c, StageId map, const std::string& what) {
+  const double share = BlamedForWork(c, map);
+  Draft draft = About(c, map, share,
+                      fmt::format("{} of step time is spent waiting for {}, which runs {}",
+                                  Percent(share), NameOf(c, map), what));
+  Show(draft, Evidence::Kind::kSpans,
+       fmt::format("{}: {} of step time is spent waiting for it", NameOf(c, map), Percent(share)));
+  draft.finding.stands_alone = true;
+  return draft;
+}
+
+// A picture that is resized twice. A trace does not show types and sizes within a map, so a cast or
+// a crop may well have an effect; and of several pictures each may be resized.
+void OfTrace(const Case& c, std::vector<Draft>& drafts) {
+  for (const StageId map : TracedPipeline(c)) {
+    if (!IsMap(c, map) || BlamedForWork(c, map) < kModerateShare) continue;
+    if (PicturesHandedOn(c, map) != 1) continue;
+    const std::vector<std::string> ops = OpsOfACall(c, map);
+    const size_t first = FirstOp(ops, OpFamily::kResize);
+    const size_t second = FirstOp(ops, OpFamily::kResize, first + 1);
+    if (second >= ops.size()) continue;
+    Draft draft = Idle(
+        c, map,
+        fmt::format("{} and then {} on each image", ShortName(ops[first]), ShortName(ops[second])));
+    RecommendUnpriced(draft, "resize once, to the final size", Patch(),
+                      "a trace does not show how much work one resize saves: " + ToMeasure(c));
+    draft.advice = &kResizeOnce;
+    drafts.push_back(std::move(draft));
+    return;
+  }
 }
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
-  if (!c.spec.has_value() || c.spec->rewrites.constant_folding) return;
   if (!Worth(c, Category::kInputStall)) return;
+  if (!c.spec.has_value()) return OfTrace(c, drafts);
+  if (c.spec->rewrites.constant_folding) return;
   for (const StageSpec& stage : c.spec->stages) {
     const auto* map = As<MapSpec>(stage);
     const StageId id = StageNamed(c, stage.name);
     if (map == nullptr || BlamedForWork(c, id) < kModerateShare) continue;
-    const std::optional<std::string> pair = IdlePair(*map);
-    if (!pair.has_value()) continue;
-    Draft draft = About(c, id, BlamedForWork(c, id),
-                        fmt::format("{} of step time is spent waiting for {}, which runs {}",
-                                    Percent(BlamedForWork(c, id)), stage.name, *pair));
-    Show(draft, Evidence::Kind::kSpans,
-         fmt::format("{}: {} of step time is spent waiting for it", stage.name,
-                     Percent(BlamedForWork(c, id))));
-    Recommend(draft, "drop the ops that change nothing", Setting("rewrites.constant_folding", true),
+    const std::optional<Redundant> redundant = RedundantIn(*map);
+    if (!redundant.has_value()) continue;
+    Draft draft = Idle(c, id, redundant->what);
+    Recommend(draft, redundant->advice, Setting("rewrites.constant_folding", true),
               WithFewerPasses(id, *map, kPassesOfIdleCast));
-    draft.finding.stands_alone = true;
     drafts.push_back(std::move(draft));
     return;
   }

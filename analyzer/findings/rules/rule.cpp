@@ -63,6 +63,10 @@ std::string WasNotPredicted(std::string_view what) {
   return fmt::format("{} was not predicted: `stallscope replay --verify` measures it", what);
 }
 
+std::string ToMeasure(const Case& c) {
+  return c.spec.has_value() ? "replay it with the change" : "record a run with the change";
+}
+
 void CostsMemory(Draft& draft, double bytes) {
   if (bytes != 0) draft.finding.recommendation->memory_bytes = static_cast<int64_t>(bytes);
 }

@@ -21,6 +21,7 @@
 #include "analyzer/findings/findings.h"
 #include "analyzer/findings/spec_view.h"
 #include "analyzer/findings/thresholds.h"
+#include "analyzer/findings/traced_pipeline.h"
 
 namespace stallscope::findings {
 
@@ -66,6 +67,8 @@ void RecommendUnpriced(Draft& draft, std::string text, Patch patch, std::string 
 // Why a change to a job has no gain where its workers are not simulated, and how to get one. `what`
 // is what it would be about.
 std::string WasNotPredicted(std::string_view what);
+// "replay it with the change"; only who has the run's spec can.
+std::string ToMeasure(const Case& c);
 // What the recommendation costs; nothing is said where `bytes` is 0, unknown.
 void CostsMemory(Draft& draft, double bytes);
 

@@ -44,8 +44,38 @@ Effect OncePerShard(const Case& c, size_t shard, int64_t count) {
   }};
 }
 
+Draft Discarding(const Case& c, StageId shard, int64_t count, StageId map, double share) {
+  const std::string name = NameOf(c, shard);
+  Draft draft = About(c, shard, share,
+                      fmt::format("{} keeps one element in {}, after {} has processed all of them",
+                                  name, count, NameOf(c, map)));
+  Show(draft, Evidence::Kind::kSpans,
+       fmt::format("{} of step time is spent waiting for stages before {}", Percent(share), name));
+  draft.args.value = std::to_string(count);
+  return draft;
+}
+
+void TooLateInTrace(const Case& c, std::vector<Draft>& drafts) {
+  const std::vector<StageId> pipeline = TracedPipeline(c);
+  const size_t shard = FirstOf(c, pipeline, StageRole::kShard);
+  const auto map =
+      static_cast<size_t>(std::find_if(pipeline.begin(), pipeline.end(),
+                                       [&](StageId stage) { return IsMap(c, stage); }) -
+                          pipeline.begin());
+  if (shard >= pipeline.size() || map > shard) return;
+  const int64_t count = NumberSettingOf(c, pipeline[shard], "num_shards");
+  double share = 0;
+  for (size_t i = 0; i < shard; ++i) share += BlamedForWork(c, pipeline[i]);
+  if (count < 2 || share < kModerateShare) return;
+  Draft draft = Discarding(c, pipeline[shard], count, pipeline[map], share);
+  RecommendUnpriced(draft, fmt::format("shard before {}", NameOf(c, pipeline[map])), Patch(),
+                    "a trace does not show how much less its source then reads: " + ToMeasure(c));
+  drafts.push_back(std::move(draft));
+}
+
 void TooLate(const Case& c, std::vector<Draft>& drafts) {
-  if (!c.spec.has_value() || !Worth(c, Category::kInputStall)) return;
+  if (!Worth(c, Category::kInputStall)) return;
+  if (!c.spec.has_value()) return TooLateInTrace(c, drafts);
   const Spec& spec = *c.spec;
   const size_t shard = FirstOf<ShardSpec>(spec);
   const size_t map = FirstOf<MapSpec>(spec);
@@ -55,12 +85,8 @@ void TooLate(const Case& c, std::vector<Draft>& drafts) {
   for (size_t i = 0; i < shard; ++i) share += BlamedForWork(c, StageNamed(c, spec.stages[i].name));
   if (count < 2 || share < kModerateShare) return;
   const std::string& name = spec.stages[shard].name;
-  Draft draft = About(c, StageNamed(c, name), share,
-                      fmt::format("{} keeps one element in {}, after {} has processed all of them",
-                                  name, count, spec.stages[map].name));
-  Show(draft, Evidence::Kind::kSpans,
-       fmt::format("{} of step time is spent waiting for stages before {}", Percent(share), name));
-  draft.args.value = std::to_string(count);
+  Draft draft =
+      Discarding(c, StageNamed(c, name), count, StageNamed(c, spec.stages[map].name), share);
   Patch patch;
   patch.changes.emplace_back(MoveChange{name, Place::After(LastSource(spec))});
   Recommend(draft, fmt::format("shard directly after {}", LastSource(spec)), std::move(patch),

@@ -11,8 +11,40 @@ uint64_t HeldBy(const Case& c, StageId stage) {
   return 0;
 }
 
+Draft Holding(const Case& c, StageId shuffle, double held) {
+  Draft draft =
+      About(c, shuffle, 0,
+            fmt::format("{} holds {} of decoded elements", NameOf(c, shuffle), Bytes(held)));
+  draft.finding.severity = Severity::kMedium;
+  return draft;
+}
+
+constexpr const char* kMemoryOnly = "it saves memory and does not change the speed";
+
+// The shapes and types of a framework's trace show how large an element is.
+void OfTrace(const Case& c, std::vector<Draft>& drafts) {
+  const std::vector<StageId> pipeline = TracedPipeline(c);
+  const size_t at = FirstOf(c, pipeline, StageRole::kShuffle);
+  if (at >= pipeline.size()) return;
+  const StageId map = pipeline[WorkBefore(c, pipeline, at)];
+  const QueueId queue = c.run.stages[pipeline[at].value].queue;
+  if (!IsMap(c, map) || !c.run.stages[map.value].ordered) return;
+  if (!queue.known() || !Runs(c, map, OpFamily::kDecode)) return;
+  const uint64_t elements = c.run.queues[queue.value].info.capacity;
+  const double held = BytesHandedOn(c, map).value_or(0) * static_cast<double>(elements);
+  if (held < static_cast<double>(kLargeBufferBytes)) return;
+  Draft draft = Holding(c, pipeline[at], held);
+  Show(draft, Evidence::Kind::kQueue,
+       fmt::format("{}: {} of {} from {}", NameOf(c, pipeline[at]), Counted(elements, "element"),
+                   SettingOf(c, map, "shapes"), NameOf(c, map)));
+  RecommendUnpriced(draft, fmt::format("shuffle before {}", NameOf(c, map)), Patch(), kMemoryOnly,
+                    Aim::kMemory);
+  drafts.push_back(std::move(draft));
+}
+
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
-  if (!c.spec.has_value() || c.spec->rewrites.shuffle_before_decode) return;
+  if (!c.spec.has_value()) return OfTrace(c, drafts);
+  if (c.spec->rewrites.shuffle_before_decode) return;
   const auto& stages = c.spec->stages;
   const size_t at = FirstOf<ShuffleSpec>(*c.spec);
   if (at == 0 || at >= stages.size()) return;
@@ -23,17 +55,13 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (held < kLargeBufferBytes) return;
   const double before =
       BytesOfElement(c) * static_cast<double>(std::get<ShuffleSpec>(stages[at].kind).buffer_size);
-  Draft draft = About(c, id, 0,
-                      fmt::format("{} holds {} of decoded elements", stages[at].name,
-                                  Bytes(static_cast<double>(held))));
-  draft.finding.severity = Severity::kMedium;
+  Draft draft = Holding(c, id, static_cast<double>(held));
   Show(draft, Evidence::Kind::kQueue,
        before > 0 ? fmt::format("{}: the same elements take {} before {}", stages[at].name,
                                 Bytes(before), stages[at - 1].name)
                   : fmt::format("{}: after {}", stages[at].name, stages[at - 1].name));
   RecommendUnpriced(draft, fmt::format("shuffle before {}", stages[at - 1].name),
-                    Setting("rewrites.shuffle_before_decode", true),
-                    "it saves memory and does not change the speed", Aim::kMemory);
+                    Setting("rewrites.shuffle_before_decode", true), kMemoryOnly, Aim::kMemory);
   if (before > 0) {
     draft.finding.recommendation->memory_bytes =
         static_cast<int64_t>(before) - static_cast<int64_t>(held);

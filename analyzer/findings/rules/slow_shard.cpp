@@ -61,6 +61,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
                       ReadingAround(c, FilesRead(c)),
                       "one slow file is too little to predict from: `stallscope replay --verify` "
                       "measures the gain");
+    draft.finding.recommendation->only_measured = true;
     draft.args.value = std::to_string(kReadersAroundAShard);
     draft.finding.stands_alone = true;
     drafts.push_back(std::move(draft));

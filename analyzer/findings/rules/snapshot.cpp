@@ -14,7 +14,28 @@ double ShareOfMaps(const Case& c, const StablePrefix& prefix) {
   return share;
 }
 
+void OfTrace(const Case& c, std::vector<Draft>& drafts) {
+  const std::vector<StageId> pipeline = TracedPipeline(c);
+  const std::optional<TracedPrefix> prefix = TracedPrefixOf(c, pipeline);
+  if (!prefix.has_value()) return;
+  const StageId last = pipeline[prefix->last];
+  Draft draft = About(c, last, prefix->of_maps,
+                      fmt::format("{} of step time is preprocessing whose result is the same in "
+                                  "every run ({})",
+                                  Percent(prefix->of_maps), prefix->names));
+  Show(draft, Evidence::Kind::kSpans,
+       fmt::format("{}: no random operation was recorded up to this point", NameOf(c, last)));
+  RecommendUnpriced(draft,
+                    fmt::format("if nothing up to {} is random, write its output to disk once, and "
+                                "read it in every later run",
+                                NameOf(c, last)),
+                    Patch(),
+                    "this trace does not show how fast the results can be read: " + ToMeasure(c));
+  drafts.push_back(std::move(draft));
+}
+
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
+  if (!c.spec.has_value()) return OfTrace(c, drafts);
   const std::optional<StoreCase> store = StoreCaseOf(c);
   if (!store.has_value() || !store->prefix.maps) return;
   const double share = ShareOfMaps(c, store->prefix);

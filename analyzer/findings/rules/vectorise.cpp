@@ -16,9 +16,38 @@ bool WouldHelp(const Case& c, StageId stage, const MapSpec& map) {
   return std::all_of(ops.begin(), ops.end(), IsPerValue) || use->service_ns.mean < kCheapServiceNs;
 }
 
+void Say(const Case& c, StageId map, Patch patch, std::vector<Draft>& drafts) {
+  const double share = BlamedForWork(c, map);
+  Draft draft = About(c, map, share,
+                      fmt::format("{} of step time is spent waiting for {}, which processes "
+                                  "elements one by one and could process whole batches",
+                                  Percent(share), NameOf(c, map)));
+  Show(draft, Evidence::Kind::kSpans,
+       fmt::format("{}: {} per element", NameOf(c, map), Duration(UseOf(c, map)->service_ns.mean)));
+  RecommendUnpriced(
+      draft, fmt::format("batch before {}, and map whole batches", NameOf(c, map)),
+      std::move(patch),
+      "a run does not show how fast the same work is on whole batches: " + ToMeasure(c));
+  drafts.push_back(std::move(draft));
+}
+
+// A framework's trace shows the shape of what is batched, but not whether a function has a form for
+// batches: only a map that does next to nothing for each element is worth rewriting.
+void OfTrace(const Case& c, std::vector<Draft>& drafts) {
+  const std::vector<StageId> pipeline = TracedPipeline(c);
+  const size_t batch = FirstOf(c, pipeline, StageRole::kBatch);
+  if (batch >= pipeline.size()) return;
+  const StageId map = pipeline[WorkBefore(c, pipeline, batch)];
+  const attribution::StageUse* use = UseOf(c, map);
+  if (!IsMap(c, map) || use == nullptr || use->elements == 0) return;
+  if (!BytesHandedOn(c, map).has_value() || use->service_ns.mean >= kCheapServiceNs) return;
+  if (BlamedForWork(c, map) >= kModerateShare) Say(c, map, Patch(), drafts);
+}
+
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
-  if (!c.spec.has_value() || c.spec->rewrites.vectorise) return;
   if (!Worth(c, Category::kInputStall)) return;
+  if (!c.spec.has_value()) return OfTrace(c, drafts);
+  if (c.spec->rewrites.vectorise) return;
   const Spec& spec = *c.spec;
   const size_t batch = FirstOf<BatchSpec>(spec);
   if (batch == 0 || batch >= spec.stages.size()) return;
@@ -28,19 +57,8 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (map == nullptr || map->on == MapOn::kDevice) return;
   // The batch would fail on elements of unequal size.
   if (!OneSizeBefore(spec, batch)) return;
-  const double share = BlamedForWork(c, id);
-  if (share < kModerateShare || !WouldHelp(c, id, *map)) return;
-  Draft draft = About(c, id, share,
-                      fmt::format("{} of step time is spent waiting for {}, which processes "
-                                  "elements one by one and could process whole batches",
-                                  Percent(share), before.name));
-  Show(draft, Evidence::Kind::kSpans,
-       fmt::format("{}: {} per element", before.name, Duration(UseOf(c, id)->service_ns.mean)));
-  RecommendUnpriced(
-      draft, fmt::format("batch before {}, and map whole batches", before.name),
-      Setting("rewrites.vectorise", true),
-      "a run does not show how fast the same work is on whole batches: replay it with the change");
-  drafts.push_back(std::move(draft));
+  if (BlamedForWork(c, id) < kModerateShare || !WouldHelp(c, id, *map)) return;
+  Say(c, id, Setting("rewrites.vectorise", true), drafts);
 }
 
 }  // namespace

@@ -67,7 +67,17 @@ void TakeArgument(std::string_view key, std::string_view value, HostArguments& s
   } else if (key == "batch_size") {
     said.batch = NumberIn(value);
   } else if (key == "shapes") {
-    said.leading_size = LeadingSize(value);
+    said.shapes = value;
+  } else if (key == "types") {
+    said.types = value;
+  } else if (key == "drop_remainder") {
+    said.drop_remainder = value == "true";
+  } else if (key == "cycle_length") {
+    said.cycle_length = NumberIn(value);
+  } else if (key == "block_length") {
+    said.block_length = NumberIn(value);
+  } else if (key == "num_shards") {
+    said.num_shards = NumberIn(value);
   } else if (key == "deterministic") {
     said.deterministic = value != "false";
   } else if (key == "autotune") {

@@ -1,11 +1,14 @@
 #include "analyzer/importers/foreign/host_events.h"
 
+#include "analyzer/importers/foreign/beside_steps.h"
 #include "analyzer/importers/foreign/tf_data.h"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <map>
+
+#include "analyzer/trace/limits.h"
 
 namespace stallscope::importers {
 namespace {
@@ -77,7 +80,13 @@ std::vector<StepMark> NumberedSteps(const HostEvents& host, size_t trainer) {
   std::vector<StepMark> marks;
   if (trainer >= host.threads.size()) return marks;
   const HostThread& thread = host.threads[trainer];
-  for (const HostEvent& step : OfRole(thread, HostRole::kStep)) {
+  const std::vector<HostEvent> steps = OfRole(thread, HostRole::kStep);
+  const auto named = [&](std::string_view name) {
+    return [&host, name](const HostEvent& step) { return host.names[step.name] == name; };
+  };
+  const bool of_keras = std::any_of(steps.begin(), steps.end(), named(kKerasTrain));
+  for (const HostEvent& step : steps) {
+    if (of_keras && named(kKerasTest)(step)) continue;  // evaluation
     marks.push_back(MarkOf(step, step.id, thread.track));
   }
   return marks;
@@ -154,7 +163,12 @@ void Learn(const HostArguments& said, IteratorFacts& facts) {
   }
   if (said.buffer) facts.buffer = *said.buffer;
   if (said.batch) facts.batch = *said.batch;
-  if (said.leading_size) facts.leading_size = *said.leading_size;
+  if (said.shapes) facts.shapes = said.shapes->substr(0, trace::kMaxSettingBytes);
+  if (said.types) facts.types = said.types->substr(0, trace::kMaxSettingBytes);
+  if (said.drop_remainder) facts.drop_remainder = *said.drop_remainder;
+  if (said.cycle_length) facts.cycle_length = *said.cycle_length;
+  if (said.block_length) facts.block_length = *said.block_length;
+  if (said.num_shards) facts.num_shards = *said.num_shards;
   if (said.deterministic) facts.deterministic = said.deterministic;
   if (said.tuned) facts.tuned = *said.tuned;
 }
@@ -228,6 +242,8 @@ uint32_t HostRecord::NameOf(HostRole by_name, std::string text) {
   const auto [place, fresh] = names_.try_emplace(text, static_cast<uint32_t>(events_.names.size()));
   if (fresh) {
     builder_.allowance().ChargeText(sizeof(IteratorFacts) + 3 * text.size());
+    // Shapes and types, kept here and in the run: any iterator may refer to the same long text.
+    if (by_name == HostRole::kIterator) builder_.allowance().Charge(4 * trace::kMaxSettingBytes);
     events_.facts.emplace_back().kind = IteratorKind(text);
     events_.names.push_back(std::move(text));
   }

@@ -70,8 +70,13 @@ struct IteratorFacts {
   std::string kind;  // "ParallelMapV2"
   uint32_t parallelism = 0;
   uint64_t buffer = 0;
-  uint64_t batch = 0;         // elements of its input in one of its own
-  uint64_t leading_size = 0;  // of the first dimension of what it hands on
+  uint64_t batch = 0;  // elements of its input in one of its own
+  std::string shapes;  // of what it hands on: "[16,96,96,3]", "?" for what varies
+  std::string types;   // of the same: "uint8"
+  std::optional<bool> drop_remainder;
+  uint64_t cycle_length = 0;  // inputs that it reads by turns,
+  uint64_t block_length = 0;  // and the elements in a row from each
+  uint64_t num_shards = 0;
   std::optional<bool> deterministic;
   bool tuned = false;  // with AUTOTUNE for its parallelism or its buffer
 };
@@ -96,7 +101,12 @@ struct HostArguments {
   std::optional<uint64_t> parallelism;
   std::optional<uint64_t> buffer;
   std::optional<uint64_t> batch;
-  std::optional<uint64_t> leading_size;
+  std::optional<std::string_view> shapes;
+  std::optional<std::string_view> types;
+  std::optional<bool> drop_remainder;
+  std::optional<uint64_t> cycle_length;
+  std::optional<uint64_t> block_length;
+  std::optional<uint64_t> num_shards;
   std::optional<bool> deterministic;
   std::optional<bool> tuned;
 };

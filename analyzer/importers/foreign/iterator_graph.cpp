@@ -1,7 +1,6 @@
 #include "analyzer/importers/foreign/iterator_graph.h"
 
 #include <algorithm>
-#include <set>
 #include <string_view>
 #include <utility>
 
@@ -89,6 +88,7 @@ IteratorGraph::IteratorGraph(HostEvents& host) {
                             (seen.asked_elsewhere > 1 && seen.asked_here == 0);
   }
   FindThreads(host);
+  CountCalls(host);
 }
 
 void IteratorGraph::AddNodes(const HostEvents& host) {
@@ -182,10 +182,54 @@ void IteratorGraph::FindProducersByName(const HostEvents& host) {
   }
 }
 
+// A pool hands a call's pieces to any of its threads, so their number says nothing: what counts is
+// how many calls were under way at once, each from its first piece to its last.
+void IteratorGraph::CountCalls(const HostEvents& host) {
+  struct Call {
+    int64_t start_ns = INT64_MAX;
+    int64_t end_ns = INT64_MIN;
+    void Add(const HostEvent& piece) {
+      start_ns = std::min(start_ns, piece.start_ns);
+      end_ns = std::max(end_ns, piece.end_ns);
+    }
+  };
+  std::map<std::pair<size_t, uint64_t>, Call> runs;  // by node and number
+  // By node: when a call began (1) and when one ended (-1); at one time the ends come first.
+  std::vector<std::vector<std::pair<int64_t, int>>> edges(nodes_.size());
+  const auto count = [&](size_t node, const Call& call) {
+    edges[node].emplace_back(call.start_ns, 1);
+    edges[node].emplace_back(call.end_ns, -1);
+  };
+  for (size_t t = 0; t < host.threads.size(); ++t) {
+    const std::vector<HostEvent>& events = host.threads[t].events;
+    for (size_t i = 0; i < events.size(); ++i) {
+      if (events[i].role == HostRole::kProduce) {
+        const std::optional<size_t> node = Producing(t, i);
+        if (!node) continue;
+        Call call;
+        call.Add(events[i]);
+        count(*node, call);
+      } else if (events[i].role == HostRole::kExecute) {
+        const std::optional<size_t> node = NodeOfRun(events[i].consumed);
+        if (node) runs[{*node, events[i].consumed}].Add(events[i]);
+      }
+    }
+  }
+  for (const auto& [run, call] : runs) count(run.first, call);
+  for (size_t node = 0; node < nodes_.size(); ++node) {
+    std::sort(edges[node].begin(), edges[node].end());
+    int64_t now = 0;
+    for (const auto& edge : edges[node]) {
+      now += edge.second;
+      nodes_[node].calls_at_once =
+          std::max(nodes_[node].calls_at_once, static_cast<size_t>(std::max<int64_t>(now, 0)));
+    }
+  }
+}
+
 void IteratorGraph::FindThreads(const HostEvents& host) {
   for (size_t t = 0; t < host.threads.size(); ++t) {
     std::map<size_t, int64_t> work_ns;
-    std::set<size_t> works_for;
     const std::vector<HostEvent>& events = host.threads[t].events;
     int64_t outermost_until = INT64_MIN;
     for (size_t i = 0; i < events.size(); ++i) {
@@ -193,7 +237,6 @@ void IteratorGraph::FindThreads(const HostEvents& host) {
       std::optional<size_t> node;
       if (event.role == HostRole::kProduce) node = produced_[t].at(i).node;
       if (event.role == HostRole::kExecute) node = NodeOfRun(event.consumed);
-      if (node) works_for.insert(*node);
       if (event.role == HostRole::kIterator) {
         node = NodeOf(event);
         const std::optional<size_t> parent = nodes_[*node].asked_by;
@@ -212,7 +255,6 @@ void IteratorGraph::FindThreads(const HostEvents& host) {
       if (!most || ns > work_ns[*most]) most = node;
     }
     node_of_thread_.push_back(most);
-    for (const size_t node : works_for) ++nodes_[node].threads;
   }
 }
 

@@ -18,7 +18,7 @@ struct IteratorNode {
   IteratorFacts facts;
   std::optional<size_t> asked_by;  // the node that takes its elements
   bool own_threads = false;        // its callers wait for what other threads make
-  size_t threads = 0;              // seen working for it
+  size_t calls_at_once = 0;        // of its function, at most
 };
 
 class IteratorGraph {
@@ -54,6 +54,7 @@ class IteratorGraph {
   void Learn(size_t thread, const HostEvents& host);
   void FindProducersByName(const HostEvents& host);
   void FindThreads(const HostEvents& host);
+  void CountCalls(const HostEvents& host);
 
   std::vector<IteratorNode> nodes_;
   std::vector<Evidence> evidence_;

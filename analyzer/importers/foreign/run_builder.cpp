@@ -7,6 +7,7 @@
 
 #include "analyzer/base/column.h"
 #include "analyzer/base/thread.h"
+#include "analyzer/importers/foreign/beside_steps.h"
 #include "analyzer/importers/foreign/launches.h"
 #include "analyzer/trace/limits.h"
 
@@ -389,6 +390,9 @@ void RunBuilder::GrowDamage(uint64_t bytes) {
 
 model::Run RunBuilder::Finish(const std::vector<StepMark>& marks) {
   OrderTracks(run_.tracks);
+  LabelBeside(run_, [&](std::string_view label) {
+    return Detail(trace::SpanActivity::kEvaluation, Intern(label));
+  });
   MarkGraphLaunches(run_.rows.kernels);
   model::DataQuality& quality = run_.quality;
   quality.sealed = true;

@@ -68,6 +68,10 @@ class RunBuilder {
   void SetTuned(StageId stage) {
     if (stage.known()) run_.stages[stage.value].tuned = true;
   }
+  // What the trace says of it, in its framework's words.
+  void SetSetting(StageId stage, const std::string& name, std::string value) {
+    if (stage.known()) run_.stages[stage.value].settings[name] = std::move(value);
+  }
   // `stage` takes its elements from `input`.
   void Connect(StageId input, StageId stage);
   // The queue that the stage fills, created if it has none: what its consumer waits for.

@@ -57,8 +57,8 @@ class Pipeline {
       std::string name = IteratorKind(node.path);
       const size_t number = ++names[name];
       if (number > 1) name += " " + std::to_string(number);
-      const auto threads = static_cast<uint32_t>(std::max<size_t>(1, node.threads));
-      const uint32_t workers = node.facts.parallelism != 0 ? node.facts.parallelism : threads;
+      const auto seen = static_cast<uint32_t>(std::max<size_t>(1, node.calls_at_once));
+      const uint32_t workers = node.facts.parallelism != 0 ? node.facts.parallelism : seen;
       stages_[i] =
           builder_.Stage(name, node.facts.kind, workers, node.facts.deterministic.value_or(true));
     }
@@ -67,11 +67,27 @@ class Pipeline {
       builder_.Connect(stages_[i],
                        nodes[i].asked_by ? stages_[*nodes[i].asked_by] : trainer_stage_);
       if (nodes[i].facts.tuned) builder_.SetTuned(stages_[i]);
+      KeepSettings(stages_[i], nodes[i].facts);
       // A shuffle works on its caller's thread, and has a buffer.
       if (!nodes[i].own_threads && nodes[i].facts.buffer == 0) continue;
       const QueueId queue = builder_.QueueOf(stages_[i]);
       if (nodes[i].facts.buffer != 0) builder_.SetCapacity(queue, nodes[i].facts.buffer);
     }
+  }
+
+  void KeepSettings(StageId stage, const IteratorFacts& facts) {
+    const auto number = [&](const char* name, uint64_t value) {
+      if (value != 0) builder_.SetSetting(stage, name, std::to_string(value));
+    };
+    if (!facts.shapes.empty()) builder_.SetSetting(stage, "shapes", facts.shapes);
+    if (!facts.types.empty()) builder_.SetSetting(stage, "types", facts.types);
+    if (facts.drop_remainder) {
+      builder_.SetSetting(stage, "drop_remainder", *facts.drop_remainder ? "true" : "false");
+    }
+    number("batch_size", facts.batch);
+    number("cycle_length", facts.cycle_length);
+    number("block_length", facts.block_length);
+    number("num_shards", facts.num_shards);
   }
 
   void MakeTrack(size_t t) {
@@ -173,7 +189,8 @@ class Pipeline {
     uint64_t samples = 0;
     size_t depth = SIZE_MAX;
     for (const IteratorNode& node : graph_.nodes()) {
-      const uint64_t said = node.facts.batch != 0 ? node.facts.batch : node.facts.leading_size;
+      const uint64_t said =
+          node.facts.batch != 0 ? node.facts.batch : LeadingSize(node.facts.shapes);
       // What the trainer gets: the outermost one that says anything.
       if (said == 0 || Depth(node.path) >= depth) continue;
       samples = said;

@@ -57,7 +57,14 @@ HostArguments ArgumentsOf(const EventStats& stats) {
   number(StatRole::kBufferSize, said.buffer);
   number(StatRole::kBatchSize, said.batch);
   if (stats.Has(StatRole::kFunctionCall)) said.call = stats.Text(StatRole::kFunctionCall);
-  if (stats.Has(StatRole::kShapes)) said.leading_size = LeadingSize(stats.Text(StatRole::kShapes));
+  number(StatRole::kCycleLength, said.cycle_length);
+  number(StatRole::kBlockLength, said.block_length);
+  number(StatRole::kNumShards, said.num_shards);
+  if (stats.Has(StatRole::kShapes)) said.shapes = stats.Text(StatRole::kShapes);
+  if (stats.Has(StatRole::kTypes)) said.types = stats.Text(StatRole::kTypes);
+  if (stats.Has(StatRole::kDropRemainder)) {
+    said.drop_remainder = stats.Text(StatRole::kDropRemainder) == "true";
+  }
   if (stats.Has(StatRole::kDeterministic)) {
     said.deterministic = stats.Text(StatRole::kDeterministic) != "false";
   }

@@ -38,6 +38,11 @@ enum class StatRole : uint8_t {
   kAutotune,       //
   kBatchSize,      //
   kShapes,         // "[16,96,96,3]"
+  kTypes,          // "uint8"
+  kDropRemainder,  //
+  kCycleLength,    //
+  kBlockLength,    //
+  kNumShards,      //
   kFunctionCall,   // a call of a tf.function, and whether that traced it
   kEagerOp,        // an op that Python ran by itself
   kIsFunction,     // or a function

@@ -14,13 +14,15 @@ OpPtr MakeDecodeOp(const OpInstance& call, const OpInstance* next, const Feature
                    bool& took_next);
 // resize, crop, random_resized_crop, flip
 OpPtr MakeGeometryOp(const OpInstance& call);
-// normalize, cast, one_hot, color_jitter
+// scale, normalize, cast, one_hot, color_jitter
 OpPtr MakeValueOp(const OpInstance& call);
 // busy, sleep
 OpPtr MakeCostOp(const OpInstance& call);
-
 // tokenize, pad
 OpPtr MakeTextOp(const OpInstance& call, const FeatureKeys& keys);
+
+// ImageNet's usual figures, of value * by + offset.
+data::NormalizeBy NormalizationOf(const OpCall& normalize);
 
 // The region of an image that a crop takes, and the side it is resized to (0: not resized).
 struct CropPlan {

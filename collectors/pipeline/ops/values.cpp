@@ -1,4 +1,4 @@
-// Ops that change values: normalize, cast, one_hot, color_jitter.
+// Ops that change values: scale, normalize, cast, one_hot, color_jitter.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,8 +17,39 @@ Status CheckIsTensor(const Element& element, std::string_view op) {
   return Error{ErrorKind::kRun, fmt::format("{} needs decoded values", op), "", "decode first"};
 }
 
+class Scale final : public Op {
+ public:
+  Scale(float by, float offset) : by_(by), offset_(offset) {}
+  Status Apply(Element& element, OpWorker& worker) const override {
+    return Into(element, worker.context.elements);
+  }
+  Status ApplyToBatch(Element& batch, OpWorker& worker) const override {
+    return Into(batch, *worker.context.batches);
+  }
+
+ private:
+  Status Into(Element& element, TensorPool& pool) const {
+    STALLSCOPE_RETURN_IF_ERROR(CheckIsTensor(element, "scale"));
+    if (element.value.dtype() != data::DType::kFloat32) {
+      auto floats = pool.Take(data::DType::kFloat32, element.value.shape());
+      if (!floats.has_value()) {
+        return Error{ErrorKind::kRun, "no memory for the scaled values", "", ""};
+      }
+      STALLSCOPE_RETURN_IF_ERROR(data::Convert(element.value, data::DType::kFloat32, *floats));
+      pool.Give(std::move(element.value));
+      element.value = std::move(*floats);
+    }
+    for (float& value : element.value.Values<float>()) value = value * by_ + offset_;
+    return {};
+  }
+
+  const float by_;
+  const float offset_;
+};
+
 class NormalizeOp final : public Op {
  public:
+  explicit NormalizeOp(const data::NormalizeBy& by) : by_(by) {}
   Status Apply(Element& element, OpWorker& worker) const override {
     STALLSCOPE_RETURN_IF_ERROR(CheckIsTensor(element, "normalize"));
     STALLSCOPE_ASSIGN_OR_RETURN(data::Tensor normal,
@@ -56,7 +87,7 @@ class NormalizeOp final : public Op {
   }
 
  private:
-  const data::NormalizeBy by_ = data::ImageNetNormalization();
+  const data::NormalizeBy by_;
 };
 
 class Cast final : public Op {
@@ -202,9 +233,23 @@ class ColorJitter final : public Op {
 
 }  // namespace
 
+data::NormalizeBy NormalizationOf(const OpCall& normalize) {
+  data::NormalizeBy by = data::ImageNetNormalization();
+  for (size_t c = 0; c < by.scale.size(); ++c) {
+    const double scale = by.scale[c];
+    by.scale[c] = static_cast<float>(scale * normalize.Number("by"));
+    by.offset[c] = static_cast<float>(scale * normalize.Number("offset") + by.offset[c]);
+  }
+  return by;
+}
+
 OpPtr MakeValueOp(const OpInstance& call) {
   const std::string_view name = call.call.name();
-  if (name == "normalize") return std::make_unique<NormalizeOp>();
+  if (name == "scale") {
+    return std::make_unique<Scale>(static_cast<float>(call.call.Number("by")),
+                                   static_cast<float>(call.call.Number("offset")));
+  }
+  if (name == "normalize") return std::make_unique<NormalizeOp>(NormalizationOf(call.call));
   if (name == "cast") return std::make_unique<Cast>(*data::DTypeNamed(call.call.Word("dtype")));
   if (name == "one_hot") return std::make_unique<OneHot>(call.call.Integer("classes"));
   if (name == "color_jitter") return std::make_unique<ColorJitter>(call.salt);

@@ -155,6 +155,32 @@ TEST_SUITE("fast") {
     CHECK(Row::Finding(report("2"), "block-length").is_null());
   }
 
+  TEST_CASE("recorded: slow-rank, of two ranks with unlike devices") {
+    ScratchDir dir;
+    const auto record = [&](const std::string& name, int us_per_batch) {
+      std::ofstream(dir / "spec.json") << R"~({"name": "rank", "stages": [)~" + Synthetic("") +
+                                              R"~(, {"name": "batch", "batch": {"size": 4}}],
+          "trainer": {"device": "emulated", "steps": 20, "emulated": {"compute_us_per_batch": )~" +
+                                              std::to_string(us_per_batch) + "}}}";
+      const ProgramResult made =
+          RunStallscope({"record", dir / "spec.json", "-o", dir / name, "--quiet"});
+      REQUIRE_MESSAGE(made.exit_code == 0, made.err);
+    };
+    record("fast.sst", 20'000);
+    record("alike.sst", 20'000);
+    record("slow.sst", 40'000);
+    const auto finding = [&](const std::string& other) {
+      const ProgramResult report =
+          RunStallscope({"analyze", dir / "fast.sst", dir / other, "--format", "json"});
+      REQUIRE_MESSAGE(report.exit_code == 0, report.err);
+      return Row::Finding(Json::parse(report.out), "slow-rank");
+    };
+    const Json slow = finding("slow.sst");
+    REQUIRE_FALSE(slow.is_null());
+    CHECK(Holds(slow.at("text"), "rank 1"));
+    CHECK(finding("alike.sst").is_null());
+  }
+
   TEST_CASE("recorded: cache, sized from the data") {
     Row row;
     const std::string read = Synthetic(R"~(, "elements": 32)~");

@@ -65,10 +65,10 @@ def tensorflow():
         "images": tf.zeros([2, 8, 8, 3], tf.uint8), "top": 0, "left": 0, "height": 8, "width": 8,
         "examples": [example()], "make_model": model, "model": model(), "loss": "mse",
         "optimizer": tf.keras.optimizers.SGD(), "strategy": tf.distribute.get_strategy(),
-        "signature": tf.TensorSpec([], tf.int64), "learning_rate": 0.1,
+        "signature": tf.TensorSpec([], tf.int64), "learning_rate": 0.1, "size": (4, 4),
     }
-    for name in ("decode", "augment", "read", "fn", "norm", "batch", "shuffle", "wide", "cheap",
-                 "first", "second", "parse", "stage", "call", "cache", "function_of_tensors"):
+    for name in ("decode", "augment", "read", "fn", "first_fn", "norm", "batch", "shuffle", "wide",
+                 "cheap", "first", "second", "parse", "stage", "call", "cache", "function_of_tensors"):
         scope.setdefault(name, work)
 
     def has(name, **settings):
@@ -163,6 +163,7 @@ def tensorflow():
         "snapshot": has("Snapshot"), "stragglers": option(lambda o: o.deterministic is False),
         "strategy": strategy, "sync-points": compiled, "vectorise": has("ParallelMap"),
         "device-preprocessing": widens, "warm-up": traced_once,
+        "block-length": has("ParallelInterleave"), "slow-shard": has("ParallelInterleave"),
     }
 
     def check_of(id, code):

@@ -70,6 +70,9 @@ TEST_SUITE("fast") {
     Finding dropped = Proposal("dropped", true, 1.3, 0.9);
     dropped.recommendation->patch.changes.emplace_back(stallscope::SetTo("a.b", int64_t{1}));
     CHECK(OrderOf(Settled({last, dropped}, 100, no_gain)) == "last");
+    // A price that cannot know does not count.
+    dropped.recommendation->only_measured = true;
+    CHECK(OrderOf(Settled({last, dropped}, 100, no_gain)) == "dropped");
   }
 
   TEST_CASE("speed-up is shown only if its gain is certain") {

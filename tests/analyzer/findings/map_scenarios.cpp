@@ -123,6 +123,16 @@ std::vector<Scenario> MapScenarios() {
        [](CaseBuilder& b) {
          b.SpecOf<MapSpec>("augment").ops = {"random_resized_crop(224)", "crop(192)"};
        }},
+      {"redundant-work", "two scales that are one",
+       [](CaseBuilder& b) {
+         b.SpecOf<MapSpec>("augment").ops = {"random_resized_crop(224)", "scale(0.5)", "scale(3)"};
+         b.Stall("augment", Cause::kCpu, 0.4);
+       },
+       "the values that they give would change",
+       [](CaseBuilder& b) {
+         b.SpecOf<MapSpec>("augment").ops = {"random_resized_crop(224)", "scale(0.3, offset=1)",
+                                             "scale(0.7)"};
+       }},
       {"late-cast", "floats are flipped",
        [](CaseBuilder& b) {
          b.SpecOf<MapSpec>("augment").ops = {"random_resized_crop(224)", "normalize", "flip"};

@@ -112,7 +112,7 @@ std::vector<Scenario> RunScenarios() {
 std::vector<Scenario> AllScenarios() {
   std::vector<Scenario> all;
   for (auto& some : {ReadScenarios(), MapScenarios(), StoreScenarios(), DeviceScenarios(),
-                     RunScenarios(), JobScenarios()}) {
+                     RunScenarios(), JobScenarios(), TracedScenarios()}) {
     all.insert(all.end(), some.begin(), some.end());
   }
   return all;

@@ -23,6 +23,7 @@ std::vector<Scenario> StoreScenarios();
 std::vector<Scenario> DeviceScenarios();
 std::vector<Scenario> RunScenarios();
 std::vector<Scenario> JobScenarios();
+std::vector<Scenario> TracedScenarios();
 std::vector<Scenario> AllScenarios();
 
 }  // namespace stallscope::test

@@ -48,8 +48,8 @@ TEST_SUITE("fast") {
     }
     CHECK(FindOp("rotate") == nullptr);
     for (const char* name : {"parse_example", "decode_jpeg", "decode_png", "decode_csv", "resize",
-                             "crop", "random_resized_crop", "flip", "color_jitter", "normalize",
-                             "cast", "one_hot", "tokenize", "pad", "busy", "sleep"}) {
+                             "crop", "random_resized_crop", "flip", "color_jitter", "scale",
+                             "normalize", "cast", "one_hot", "tokenize", "pad", "busy", "sleep"}) {
       CHECK(names.contains(name));
     }
   }
@@ -143,6 +143,25 @@ TEST_SUITE("fast") {
           "end");
   }
 
+  TEST_CASE("constants of neighbors fold where no bit changes, and nowhere else") {
+    const auto folded = [](std::initializer_list<const char*> texts) {
+      std::vector<OpCall> ops;
+      for (const char* text : texts) ops.push_back(ParseOp(text).value());
+      const auto found = stallscope::FindFoldedPair(ops);
+      return found.has_value() ? found->as.Text() + " " + std::to_string(found->first) : "none";
+    };
+    CHECK(folded({"scale(0.5)", "scale(3, offset=1)"}) == "scale(1.5, offset=1) 0");
+    CHECK(folded({"scale(0.25)", "normalize"}) == "normalize(by=0.25) 0");
+    CHECK(folded({"decode_jpeg", "scale(3, offset=1)", "scale(5, offset=-2)"}) ==
+          "scale(15, offset=3) 1");
+    // Of any floats these round twice; and so do these constants, even of bytes.
+    CHECK(folded({"scale(3, offset=1)", "scale(5, offset=-2)"}) == "none");
+    CHECK(folded({"decode_jpeg", "scale(0.1, offset=0.7)", "scale(0.3)"}) == "none");
+    CHECK(folded({"decode_jpeg", "scale(3)", "normalize"}) == "none");
+    CHECK(folded({"normalize", "scale(2)"}) == "none");
+    CHECK(folded({"scale(2)", "flip", "scale(2)"}) == "none");
+  }
+
   TEST_CASE("an op that changes nothing next to its neighbor is found, and no other") {
     const auto idle = [](std::initializer_list<const char*> texts) {
       std::vector<OpCall> ops;
@@ -165,6 +184,9 @@ TEST_SUITE("fast") {
     CHECK(idle({"normalize", "normalize"}) == "none");
     CHECK(idle({"flip", "flip"}) == "none");
     CHECK(idle({"one_hot(3)", "one_hot(3)"}) == "one_hot(3) 1");
+    CHECK(idle({"cast(float32)", "scale(2)"}) == "cast(float32) 0");
+    CHECK(idle({"scale(2)", "cast(float32)"}) == "cast(float32) 1");
+    CHECK(idle({"scale(2)", "cast(uint8)"}) == "none");
     CHECK(idle({}) == "none");
   }
 }

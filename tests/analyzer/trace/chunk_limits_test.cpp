@@ -145,6 +145,13 @@ TEST_SUITE("fast") {
         builder.Define(StageInfo{StageId{i}, text, text, {}, QueueId{0xfffffffe}, ~0u, true});
       });
       CheckFilled(names, [&](ChunkBuilder& builder, uint32_t i) {
+        StageInfo stage{StageId{i}, text, text, {}, QueueId{0xfffffffe}, ~0u, true};
+        for (int setting = 0; setting < 40; ++setting) {
+          stage.settings[std::to_string(setting) + text] = text;
+        }
+        builder.Define(stage);
+      });
+      CheckFilled(names, [&](ChunkBuilder& builder, uint32_t i) {
         builder.Define(QueueInfo{QueueId{i}, text, ~uint64_t{0}, true});
       });
       CheckFilled(names, [&](ChunkBuilder& builder, uint32_t i) {

@@ -125,6 +125,27 @@ TEST_SUITE("fast") {
           std::string::npos);
   }
 
+  TEST_CASE("constants of neighbors fold, and the pixels stay") {
+    ScratchDir dir;
+    const std::string glob = MakeData(dir / "d", data::DataFormat::kTfRecord);
+    const std::string stages =
+        R"~({"name": "read", "source": {"format": "tfrecord", "files": [")~" + glob +
+        R"~("]}}, {"name": "m", "map": {"ops": ["decode_jpeg", "resize(24)", "cast(float32)",
+        "scale(3, offset=1)", "scale(0.5)", "cast(float32)", "scale(0.25)", "normalize"]}},
+        {"name": "batch", "batch": {"size": 4}})~";
+    const Delivered plain = RunStages(stages);
+    const Delivered folded = RunStages(stages, R"("rewrites": {"constant_folding": true})");
+    REQUIRE(!plain.error.has_value());
+    REQUIRE(!folded.error.has_value());
+    CHECK(folded.digest == plain.digest);
+    CHECK(folded.graph.find(
+              R"~(["decode_jpeg","resize(24)","scale(0.375, offset=0.125)","normalize"])~") !=
+          std::string::npos);
+    // In the reference pipeline a whole batch is scaled as its elements are.
+    const Delivered batched = RunStages(stages, R"("rewrites": {"vectorise": true})");
+    CHECK(batched.digest == plain.digest);
+  }
+
   TEST_CASE("ops with a form for a batch move behind it, and the pixels stay") {
     ScratchDir dir;
     const std::string glob = MakeData(dir / "d", data::DataFormat::kTfRecord);

@@ -82,15 +82,19 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("what one run cannot show is named, with the knob and what to record") {
-    for (const char* setting :
-         {"decode.ops=[\"decode_jpeg\", \"resize(128)\"]", "transfer.dtype=uint8",
-          "read.format=raw", "trainer.device=host", "read.files=[\"other/*.tfrecord\"]"}) {
+    for (const char* setting : {"decode.ops=[\"decode_jpeg\", \"resize(128)\"]",
+                                "transfer.dtype=uint8", "read.format=raw", "trainer.device=host",
+                                "batch.drop_remainder=true", "read.files=[\"other/*.tfrecord\"]"}) {
       CAPTURE(setting);
       const Changed changed = Set(setting);
       const std::string text = setting;
       CHECK(changed.unpriceable.find(text.substr(0, text.find('='))) == 0);
       CHECK(changed.unpriceable.find("record") != std::string::npos);
     }
+    // Without a graph nothing is captured for each size of a batch.
+    std::string eager = kSpec;
+    eager.replace(eager.find("captured"), std::string("captured").size(), "eager");
+    CHECK(Set("batch.drop_remainder=true", Base(eager)).unpriceable.empty());
   }
 
   TEST_CASE(

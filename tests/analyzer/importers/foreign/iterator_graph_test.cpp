@@ -91,6 +91,33 @@ TEST_SUITE("fast") {
     }
   }
 
+  TEST_CASE("calls at once, on however many threads a pool runs their pieces") {
+    for (const bool overlap : {true, false}) {
+      CAPTURE(overlap);
+      Host host;
+      const uint32_t map = host.Name("Iterator::Root::ParallelMap");
+      const uint32_t source = host.Name("Iterator::Root::ParallelMap::Range");
+      const uint32_t produce = host.Name("ParallelMapProduce");
+      const uint32_t hand_over = host.Name("FunctionRun");
+      const uint32_t piece = host.Name("ExecutorState::Process");
+      host.Add(HostRole::kIterator, map, 0, 1);
+      for (uint64_t call = 1; call <= 6; ++call) {
+        const auto at = static_cast<int64_t>(100 * call);
+        host.Add(HostRole::kProduce, produce, at, at + 10, 1);
+        host.Add(HostRole::kIterator, source, at + 1, at + 2, 1);
+        host.Add(HostRole::kRunGraph, hand_over, at + 3, at + 4, 1).produced = call;
+        // Two pieces, each on a thread that no other uses.
+        for (const size_t half : {size_t{0}, size_t{1}}) {
+          const int64_t from = at + (half == 0 ? 20 : 70);
+          const int64_t to = half == 0 ? from + 10 : from + (overlap ? 60 : 20);
+          host.Add(HostRole::kExecute, piece, from, to, 2 * call + half).consumed = call;
+        }
+      }
+      const IteratorGraph graph(host.events());
+      CHECK(graph.nodes()[0].calls_at_once == (overlap ? 2 : 1));
+    }
+  }
+
   TEST_CASE("a name of a million words is split once") {
     Host host;
     std::string path = "Iterator::Root";

@@ -150,6 +150,34 @@ TEST_SUITE("fast") {
     CHECK(a.stages[prefetch.value].busy_ns == 0);
   }
 
+  TEST_CASE("a stage keeps what its iterator says of itself") {
+    MadePlane host("/host:CPU");
+    host.Line(
+        1, "python", 0,
+        Iterator(host, "Iterator::Root::BatchV2", 1, 0, 0, kMs,
+                 host.Reference("shapes", "[?,8,8,3] [?]") +
+                     host.Reference("types", "float int64") + host.Number("batch_size", 16) +
+                     host.Text("drop_remainder", "false")) +
+            Iterator(host, "Iterator::Root::BatchV2::Shard", 2, 1, 0, kMs / 2,
+                     host.Number("num_shards", 4)) +
+            Iterator(host, "Iterator::Root::BatchV2::Shard::ParallelInterleaveV4", 3, 2, 0, kMs / 4,
+                     host.Number("cycle_length", 2) + host.Number("block_length", 16) +
+                         host.Text("types", std::string(10'000, 'x'))));
+    const auto read = test::ReadSpace(host.Bytes());
+    REQUIRE(read.ok());
+    const model::Run& run = read.value();
+    using Settings = std::map<std::string, std::string>;
+    CHECK(run.stages[Find(run, "BatchV2").value].settings == Settings{{"shapes", "[?,8,8,3] [?]"},
+                                                                      {"types", "float int64"},
+                                                                      {"batch_size", "16"},
+                                                                      {"drop_remainder", "false"}});
+    CHECK(run.stages[Find(run, "Shard").value].settings == Settings{{"num_shards", "4"}});
+    const Settings& source = run.stages[Find(run, "ParallelInterleaveV4").value].settings;
+    CHECK(source.at("cycle_length") == "2");
+    CHECK(source.at("block_length") == "16");
+    CHECK(source.at("types").size() == 512);
+  }
+
   TEST_CASE("events that only look like iterators are ignored") {
     MadePlane host("/host:CPU");
     host.Line(1, "python", 0,

@@ -21,7 +21,7 @@ TEST_SUITE("fast") {
       CAPTURE(sample.path);
       CHECK(Judge(ReadXPlaneFile(sample.path)).verdict.text == sample.verdict);
     }
-    CHECK(samples.size() == 9);
+    CHECK(samples.size() == 10);
   }
 
   TEST_CASE("the slow pipeline gets the advice to map in parallel and prefetch") {
@@ -105,6 +105,30 @@ TEST_SUITE("fast") {
     const Judged fixed = Judge(ReadXPlaneFile(test::SamplePath("tf_images_fixed.xplane.pb.gz")));
     CHECK(fixed.FindingOf("retracing") == nullptr);
     CHECK(fixed.FindingOf("warm-up") == nullptr);
+  }
+
+  TEST_CASE("an untidy pipeline's order and its repeated work show, and a tidy one has neither") {
+    const Judged untidy = Judge(ReadXPlaneFile(test::SamplePath("tf_images_untidy.xplane.pb.gz")));
+    const Judged slow = Judge(ReadXPlaneFile(test::SamplePath("tf_images_slow.xplane.pb.gz")));
+    for (const auto& [id, words] :
+         {std::pair{"late-cast", "runs Cast before ReverseV2"},
+          std::pair{"redundant-work", "runs ResizeBilinear and then ResizeBilinear"}}) {
+      const std::string name = id;  // clang 14 captures no structured bindings
+      CAPTURE(name);
+      const findings::Finding* const finding = untidy.FindingOf(name);
+      REQUIRE(finding != nullptr);
+      CHECK(finding->text.find(words) != std::string::npos);
+      CHECK_FALSE(finding->recommendation->code.tf_data.empty());
+      CHECK(slow.FindingOf(name) == nullptr);
+    }
+    // Both repeat what a cache would keep; the fixed one has it.
+    const Judged fixed = Judge(ReadXPlaneFile(test::SamplePath("tf_images_fixed.xplane.pb.gz")));
+    for (const char* const id : {"cache", "snapshot"}) {
+      CAPTURE(id);
+      CHECK(untidy.FindingOf(id) != nullptr);
+      CHECK(slow.FindingOf(id) != nullptr);
+      CHECK(fixed.FindingOf(id) == nullptr);
+    }
   }
 
   TEST_CASE("decoding whole pictures shows in TensorFlow's own operations") {

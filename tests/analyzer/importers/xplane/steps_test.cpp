@@ -1,12 +1,38 @@
 #include <doctest/doctest.h>
 
+#include "analyzer/attribution/attribution.h"
 #include "tests/analyzer/importers/xplane/read.h"
 #include "tests/support/made_space.h"
 
 using namespace stallscope;  // NOLINT(google-build-using-namespace)
 using test::MadePlane;
 
+namespace {
+
+constexpr uint64_t kStepPs = 1'000'000'000;  // in picoseconds
+
+}  // namespace
+
 TEST_SUITE("fast") {
+  TEST_CASE("Keras numbers what evaluate() does, too: that is no step") {
+    for (const bool trains : {true, false}) {
+      CAPTURE(trains);
+      MadePlane host("/host:CPU");
+      std::string events;
+      for (uint64_t step = 0; step < 6; ++step) {
+        const char* const name = step < 4 ? (trains ? "train" : "batch") : "test";
+        events += host.Event(name, step * kStepPs, kStepPs, host.Number("step_num", step));
+      }
+      host.Line(1, "python", 0, events);
+      const auto run = test::ReadSpace(host.Bytes());
+      REQUIRE(run.ok());
+      CHECK(run.value().rows.steps.size() == (trains ? 4 : 6));
+      const auto evaluated = attribution::Attribute(run.value()).beside;
+      REQUIRE(evaluated.size() == (trains ? 1 : 0));
+      if (trains) CHECK(evaluated[0].name == "evaluation");
+    }
+  }
+
   TEST_CASE("events with a number are steps, whatever their name") {
     MadePlane host("/host:CPU");
     host.Line(1, "python", 50,
