@@ -68,7 +68,7 @@ struct JobCosts {
   std::vector<Cost> steps;
   // Evaluation and checkpoints after a step within a pass, by step; empty: none.
   std::vector<Pause> pauses;
-  Pause between_passes;  // additionally: the same after a pass, on average
+  Pause between_passes;        // additionally: the same after a pass, on average
   double pause_cpu_share = 0;  // of all of these, the part that the main process computes
   std::vector<Evaluation> evaluations;
   double evaluated_ns = 0;  // total, including loaders whose work was not recorded

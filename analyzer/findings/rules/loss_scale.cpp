@@ -35,10 +35,10 @@ void TooLarge(const Case& c, size_t skipped, size_t all, size_t storm, std::vect
   const double share = static_cast<double>(skipped) / static_cast<double>(all);
   if (skipped < 2 || share < kSkippedSteps) return;
   const char* what = BatchesPerUpdate(c) > 1 ? "updates" : "steps";
-  Draft draft = About(c, StageId::None(), share,
-                      fmt::format("{} of {} {} were discarded because a gradient overflowed{}",
-                                  skipped, all, what,
-                                  storm > 1 ? fmt::format(", up to {} in a row", storm) : ""));
+  Draft draft =
+      About(c, StageId::None(), share,
+            fmt::format("{} of {} {} were discarded because a gradient overflowed{}", skipped, all,
+                        what, storm > 1 ? fmt::format(", up to {} in a row", storm) : ""));
   Show(draft, Evidence::Kind::kStep, fmt::format("{} {} skipped by the loss scale", skipped, what));
   Patch patch;
   if (c.spec.has_value()) {
