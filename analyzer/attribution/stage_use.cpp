@@ -193,8 +193,8 @@ void MeasureSome(const model::Run& run, const Window& window, size_t first, size
 }  // namespace
 
 std::vector<bool> SerialStages(const model::Run& run) {
-  constexpr std::array<std::string_view, 7> kKinds = {"serial", "shuffle", "filter",  "shard",
-                                                      "repeat", "cache",   "snapshot"};
+  constexpr std::array<std::string_view, 8> kKinds = {
+      "serial", "shuffle", "filter", "shard", "repeat", "bucket_by_length", "cache", "snapshot"};
   std::set<std::string> sources;
   const Result<Spec> spec = ReadSpec(run.info.spec_json, "the trace");
   if (spec.ok()) {

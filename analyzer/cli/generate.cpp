@@ -38,17 +38,18 @@ int RunGenerate(const GenerateArguments& arguments) {
   }
   const InterruptGuard guard;
   Result<data::Manifest> made = [&] {
-    ProgressBar progress("images", options.images);
+    ProgressBar progress(options.words > 0 ? "texts" : "images", options.images);
     return data::Generate(options, [&](const data::GenerateProgress& at) {
       progress.Show(at.done);
       return !Interrupted();
     });
   }();
   if (!made.ok()) return Fail(made.error());
+  const char* const what = options.words > 0 ? "texts" : "images";
   uint64_t bytes = 0;
   for (const data::ManifestFile& file : made.value().files) bytes += file.bytes;
-  std::printf("%s: %lld images of %d classes in %zu files, %llu bytes, fingerprint %s\n",
-              Printable(options.folder).c_str(), static_cast<long long>(options.images),
+  std::printf("%s: %lld %s of %d classes in %zu files, %llu bytes, fingerprint %s\n",
+              Printable(options.folder).c_str(), static_cast<long long>(options.images), what,
               options.classes, made.value().files.size(), static_cast<unsigned long long>(bytes),
               made.value().fingerprint.c_str());
   return 0;
@@ -65,7 +66,10 @@ void AddGenerate(CLI::App& app, int& exit_code) {
   command->add_option("--format", arguments->format, "Data format")
       ->check(CLI::IsMember({"tfrecord", "images", "csv", "hdf5"}))
       ->capture_default_str();
-  command->add_option("--images", options.images, "Number of images")->capture_default_str();
+  command->add_option("--images", options.images, "Number of images, or of texts")
+      ->capture_default_str();
+  command->add_option("--text", options.words,
+                      "Write texts of about this many words instead of images (tfrecord only)");
   command->add_option("--size", arguments->size, "Image width and height, as in 500x375")
       ->capture_default_str();
   command->add_option("--classes", options.classes, "Number of classes")->capture_default_str();

@@ -255,6 +255,10 @@ constexpr int64_t kMostBatchFactor = 8;
 // The batch doubles again while a step's fixed cost would still take more than this share.
 constexpr double kStillFixed = 0.3;
 
+// Of a batch's values, those that only pad it. Samples that are all within a fourth of the longest
+// have about an eighth; of lengths drawn evenly from a range that begins near 0, a batch has half.
+constexpr double kPaddedShare = 0.2;
+
 // Of the kernels' time: with less than this in matrix products, another precision changes little.
 constexpr double kProductShare = 0.2;
 // How compute grows with the batch, as a power of the factor: in proportion, as far as a run shows;

@@ -55,6 +55,7 @@ struct FieldsJson {
   }
   void operator()(const CacheSpec& cache) const { json["where"] = ToWord(cache.where); }
   void operator()(const SnapshotSpec&) const {}
+  void operator()(const BucketByLengthSpec& bucket) const { json["width"] = bucket.width; }
   void operator()(const BatchSpec& batch) const {
     json["size"] = batch.size;
     json["drop_remainder"] = batch.drop_remainder;

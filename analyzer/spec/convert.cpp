@@ -71,6 +71,10 @@ void Exchange(Io& io, SnapshotSpec& s) {
   io("path", s.path);
 }
 template <class Io>
+void Exchange(Io& io, BucketByLengthSpec& s) {
+  io("width", s.width);
+}
+template <class Io>
 void Exchange(Io& io, BatchSpec& s) {
   io("size", s.size);
   io("drop_remainder", s.drop_remainder);

@@ -26,6 +26,10 @@ constexpr std::array kDecodeJpeg = {
 constexpr std::array kSide = {OpParameter{"size", Type::kInteger, 1, kLargestSide, "", ""}};
 constexpr std::array kCast = {OpParameter{"dtype", Type::kWord, 0, 0, "uint8 float16 float32", ""}};
 constexpr std::array kClasses = {OpParameter{"classes", Type::kInteger, 1, 1'000'000, "", ""}};
+// Every number up to here is a float32, too.
+constexpr std::array kVocabulary = {
+    OpParameter{"vocabulary", Type::kInteger, 1, 16'777'216, "", ""}};
+constexpr std::array kLength = {OpParameter{"length", Type::kInteger, 1, 1'000'000, "", ""}};
 constexpr std::array kCost = {
     OpParameter{"us", Type::kNumber, 0, kLongestUs, "", ""},
     OpParameter{"every", Type::kInteger, 1, 1e12, "", "1"},
@@ -56,6 +60,10 @@ constexpr std::array kOps = {
     OpInfo{"cast", OpRole::kMap, true, false, true, kCast, "to another type"},
     OpInfo{"one_hot", OpRole::kMap, true, false, true, kClasses,
            "turns the label into a one-hot vector of this length"},
+    OpInfo{"tokenize", OpRole::kMap, false, false, false, kVocabulary,
+           "the text of a record to the numbers of its words, 1 to vocabulary, by their hash"},
+    OpInfo{"pad", OpRole::kMap, false, false, false, kLength,
+           "a list of values to this length: zeros follow a shorter one, a longer one is cut"},
     OpInfo{"busy", OpRole::kEither, false, false, false, kCost,
            "burns CPU for this many microseconds per element; every: only for one element in this "
            "many"},

@@ -102,7 +102,8 @@ MaybeFault CheckKind(const Kind&, const JsonPath&) {
   return std::nullopt;
 }
 
-// A source first and nowhere else; one batch at most. Or loaders alone.
+// A source first and nowhere else; one batch at most, and in front of it the stage that prepares
+// it. Or loaders alone.
 class OrderRule {
  public:
   explicit OrderRule(bool job) : job_(job) {}
@@ -122,6 +123,11 @@ class OrderRule {
       return Fault{at, Quoted(stage.name) + " is a second source",
                    "a pipeline has one source, its first stage"};
     }
+    if (std::holds_alternative<BucketByLengthSpec>(stage.kind)) return CheckBucket(stage, at);
+    if (std::holds_alternative<RepeatSpec>(stage.kind) && !bucket_.empty() && batch_.empty()) {
+      return Fault{at, Quoted(stage.name) + " would mix the rests of a pass into batches",
+                   "put it before " + Quoted(bucket_) + " or behind the batch"};
+    }
     if (!std::holds_alternative<BatchSpec>(stage.kind)) return std::nullopt;
     if (!batch_.empty()) {
       return Fault{at, Quoted(stage.name) + " would make batches of batches",
@@ -132,7 +138,18 @@ class OrderRule {
   }
 
  private:
+  MaybeFault CheckBucket(const StageSpec& stage, const JsonPath& at) {
+    if (batch_.empty()) {
+      bucket_ = stage.name;
+      return std::nullopt;
+    }
+    return Fault{
+        at, Quoted(stage.name) + " orders samples, and " + Quoted(batch_) + " has batched them",
+        "put it before " + Quoted(batch_)};
+  }
+
   const bool job_;
+  std::string bucket_;
   std::string batch_;
 };
 

@@ -131,6 +131,11 @@ struct SnapshotSpec {
   bool operator==(const SnapshotSpec&) const = default;
 };
 
+struct BucketByLengthSpec {
+  int64_t width = 16;
+  bool operator==(const BucketByLengthSpec&) const = default;
+};
+
 struct BatchSpec {
   int64_t size = 1;
   bool drop_remainder = false;
@@ -156,7 +161,7 @@ struct StageSpec {
   std::string name = {};
   // The order is that of spec.proto's oneof.
   std::variant<SourceSpec, ShardSpec, RepeatSpec, FilterSpec, ShuffleSpec, PrefetchSpec, MapSpec,
-               CacheSpec, SnapshotSpec, BatchSpec, LoaderSpec>
+               CacheSpec, SnapshotSpec, BucketByLengthSpec, BatchSpec, LoaderSpec>
       kind;
   bool operator==(const StageSpec&) const = default;
 };

@@ -248,6 +248,10 @@ Example ImageExample(ByteView encoded, std::string_view format, int64_t label, i
           {"image/format", BytesList{std::string(format)}}};
 }
 
+Example TextExample(std::string text, int64_t label) {
+  return {{"text", BytesList{std::move(text)}}, {"label", Int64List{label}}};
+}
+
 Status SerializeExample(const Example& example, Buffer& into) {
   proto::Example whole;
   auto& features = *whole.mutable_features()->mutable_feature();

@@ -37,9 +37,13 @@ Status SerializeExample(const Example& example, Buffer& into);
 Example ImageExample(ByteView encoded, std::string_view format, int64_t label, int64_t height,
                      int64_t width);
 
-// Common names of the features of an image and of its class, the most common first.
+// A text with its class.
+Example TextExample(std::string text, int64_t label);
+
+// Common names of the features of an image, of a text and of its class, the most common first.
 inline constexpr std::array<std::string_view, 4> kImageFeatures = {"image/encoded", "image",
                                                                    "image_raw", "jpeg"};
+inline constexpr std::array<std::string_view, 2> kTextFeatures = {"text", "sentence"};
 inline constexpr std::array<std::string_view, 3> kLabelFeatures = {"image/class/label", "label",
                                                                    "class"};
 

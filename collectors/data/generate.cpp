@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/base/splitmix.h"
 #include "analyzer/base/thread.h"
 #include "collectors/data/csv_image.h"
 #include "collectors/data/example.h"
@@ -32,6 +33,13 @@ Status CheckOptions(const GenerateOptions& options) {
   if (options.images < 1 || options.images > 100'000'000) {
     return BadOption(fmt::format("--images {} is out of range", options.images),
                      "use 1 to 100000000");
+  }
+  if (options.words < 0 || options.words > 100'000) {
+    return BadOption(fmt::format("--text {} is out of range", options.words), "use 1 to 100000");
+  }
+  if (options.words > 0 && options.format != DataFormat::kTfRecord) {
+    return BadOption(fmt::format("--text cannot be written as {}", Name(options.format)),
+                     "use --format tfrecord");
   }
   const ImageLimits limits;
   if (options.width < 1 || options.height < 1 ||
@@ -55,6 +63,22 @@ Status CheckOptions(const GenerateOptions& options) {
   return {};
 }
 
+std::string MakeText(const GenerateOptions& options, int64_t text, int label) {
+  constexpr uint64_t kWords = 1000;  // that there are
+  SplitMix64 random(SplitMix(options.seed) + static_cast<uint64_t>(text) * kSplitMixStep);
+  const auto shortest = static_cast<uint64_t>(std::max(options.words / 4, 1));
+  const uint64_t octave = shortest << random.Below(4);
+  const uint64_t length = octave + random.Below(octave + 1);
+  const auto classes = static_cast<uint64_t>(options.classes);
+  std::string words;
+  for (uint64_t i = 0; i < length; ++i) {
+    uint64_t word = random.Below(kWords);
+    if (random.Below(2) == 0) word = word / classes * classes + static_cast<uint64_t>(label);
+    words += (i == 0 ? "w" : " w") + std::to_string(word);
+  }
+  return words;
+}
+
 // Renders samples; belongs to one thread.
 class SampleRenderer {
  public:
@@ -65,6 +89,9 @@ class SampleRenderer {
     const int label = LabelOf(options_.seed, image, options_.classes);
     into.label = label;
     into.bytes.Clear();
+    if (options_.words > 0) {
+      return SerializeExample(TextExample(MakeText(options_, image, label), label), into.bytes);
+    }
     into.name = fmt::format("{}/img_{:08}.jpg", ClassFolder(label, options_.classes), image);
     const bool keeps_jpeg = options_.format == DataFormat::kImages;
     Buffer& jpeg = keeps_jpeg ? into.bytes : jpeg_;
@@ -203,14 +230,15 @@ Result<Manifest> WriteAll(const GenerateOptions& options, const OnProgress& on_p
       return Error{ErrorKind::kRun, "stopped; the partial data set is removed", options.folder, ""};
     }
   }
+  const bool text = options.words > 0;
   Manifest manifest{options.format,
                     options.images,
-                    options.width,
-                    options.height,
+                    text ? 0 : options.width,
+                    text ? 0 : options.height,
                     options.classes,
                     options.seed,
                     options.shards,
-                    options.quality,
+                    text ? 0 : options.quality,
                     "",
                     {},
                     {}};

@@ -1,4 +1,4 @@
-// Writes a data set of painted images: the same one in every format.
+// Writes a data set of painted images: the same one in every format. Or one of texts, as TFRecords.
 //
 // Every picture is encoded as JPEG first. tfrecord and images hold those bytes; csv and hdf5 hold
 // the pixels that they decode to, so a pipeline gets the same pixels from each. The same options
@@ -9,6 +9,9 @@
 //   images    class_0003/img_00000017.jpg: a folder per class
 //   csv, hdf5 data-00000-of-00004.csv (.h5): see csv_image.h and hdf5_images.h
 //   all       manifest.json: see manifest.h. Nothing else.
+//
+// A text is words with spaces between them. Its class has words of its own, which are half of them;
+// its length is a quarter to four times the number that is given, shorter ones more often.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +27,7 @@ struct GenerateOptions {
   std::string folder;
   DataFormat format = DataFormat::kTfRecord;
   int64_t images = 1000;
+  int words = 0;  // of a text, about; 0: images
   int width = 500;
   int height = 375;
   int classes = 10;

@@ -5,10 +5,10 @@
 //    "files": [{"name": "data-00000-of-00004.tfrecord", "bytes": 1, "records": 250,
 //               "xxh3_128": "..."}]}
 //
-// In a converted set, seed and quality are 0, size is "0x0" if the images differ in size, and
-// "class_names" lists the names of the classes, if known, in the order of their labels.
-// The fingerprint is the XXH3-128 of the lines "<name> <xxh3_128>\n" of all files in order. Any
-// thread.
+// Of texts, images counts them, size is "0x0", and quality 0. In a converted set, seed and quality
+// are 0, size is "0x0" if the images differ in size, and "class_names" lists the names of the
+// classes, if known, in the order of their labels. The fingerprint is the XXH3-128 of the lines
+// "<name> <xxh3_128>\n" of all files in order. Any thread.
 #pragma once
 
 #include <cstdint>

@@ -141,10 +141,14 @@ Status BatchAssembler::Pad() {
   }
   STALLSCOPE_RETURN_IF_ERROR(Start(waiting_[0].dtype(), data::Shape::Of(most)));
   if (batch_.value.bytes() > 0) std::memset(batch_.value.data(), 0, batch_.value.bytes());
+  size_t bytes = 0;
   for (size_t i = 0; i < waiting_.size(); ++i) {
+    bytes += waiting_[i].bytes();
     CopyCorner(waiting_[i].data(), waiting_[i].shape().dims(), batch_.value.data() + i * row_bytes_,
                most, data::SizeOf(dtype_));
   }
+  const size_t all = row_bytes_ * waiting_.size();
+  if (all > 0) padding_ = 1 - static_cast<double>(bytes) / static_cast<double>(all);
   return {};
 }
 

@@ -26,6 +26,8 @@ class BatchAssembler : public ValuePlace {
 
   // The batch of the rows so far; at least one.
   Result<Element> Finish();
+  // The share of the finished batch's values that only pad it.
+  double padding() const { return padding_; }
 
  private:
   Status Start(data::DType dtype, const data::Shape& shape);
@@ -40,6 +42,7 @@ class BatchAssembler : public ValuePlace {
   size_t row_bytes_ = 0;
   Ticks last_completed_ = 0;
   std::vector<data::Tensor> waiting_;  // where it pads
+  double padding_ = 0;
 };
 
 // The error of a sample that is not like the first one.

@@ -128,6 +128,9 @@ Result<StagePtr> PipelineBuilder::Make(size_t node, StagePtr input) {
   if (std::holds_alternative<ShuffleSpec>(made.stage.kind)) {
     return MakeShuffle(made, std::move(input));
   }
+  if (std::holds_alternative<BucketByLengthSpec>(made.stage.kind)) {
+    return MakeBucketByLength(made, std::move(input));
+  }
   if (const auto* shard = std::get_if<ShardSpec>(&made.stage.kind)) {
     Define(made);
     return StagePtr(std::make_unique<ShardStage>(std::move(input), *shard, context_));
@@ -231,10 +234,12 @@ Result<StagePtr> PipelineBuilder::MakeBatch(const plan::Node& node, StagePtr inp
   const auto& batch = std::get<BatchSpec>(node.stage.kind);
   const std::vector<Names> names = Define(node);
   STALLSCOPE_ASSIGN_OR_RETURN(std::vector<MapPart> parts, MakeParts(node, names));
-  auto runner =
-      std::make_unique<BatchRunner>(BatchOptions{names.back().stage, node.stage.name, batch.size,
-                                                 batch.drop_remainder, batch.pad},
-                                    std::move(parts), context_);
+  BatchOptions options{names.back().stage,   node.stage.name, batch.size,
+                       batch.drop_remainder, batch.pad,       {}};
+  if (batch.pad && context_.recorder != nullptr) {
+    options.padding = context_.recorder->DefineCounter(kPaddingCounter, "");
+  }
+  auto runner = std::make_unique<BatchRunner>(std::move(options), std::move(parts), context_);
   return MakeWorkers(node, node.stage.name, names.back(), std::move(input), std::move(runner));
 }
 
@@ -269,6 +274,16 @@ StagePtr PipelineBuilder::MakeShuffle(const plan::Node& node, StagePtr input) {
   const Names names = Define(node).back();
   return std::make_unique<ShuffleStage>(std::move(input), shuffle, plan::Salt(node.stage.name, 0),
                                         names.queue, context_);
+}
+
+StagePtr PipelineBuilder::MakeBucketByLength(const plan::Node& node, StagePtr input) {
+  Define(node);
+  size_t size = 1;
+  for (const plan::Node& other : graph_.nodes) {
+    if (const auto* batch = plan::As<BatchSpec>(other)) size = static_cast<size_t>(batch->size);
+  }
+  return std::make_unique<BucketByLengthStage>(
+      std::move(input), std::get<BucketByLengthSpec>(node.stage.kind), size, context_);
 }
 
 Result<StagePtr> PipelineBuilder::MakeFilter(const plan::Node& node, StagePtr input) {

@@ -41,6 +41,7 @@ class PipelineBuilder {
   Result<StagePtr> MakeFilter(const plan::Node& node, StagePtr input);
   StagePtr MakePrefetch(const plan::Node& node, StagePtr input);
   StagePtr MakeShuffle(const plan::Node& node, StagePtr input);
+  StagePtr MakeBucketByLength(const plan::Node& node, StagePtr input);
   // Does a node's work in the threads that the plan gives it: its own, or the one that asks.
   StagePtr MakeWorkers(const plan::Node& node, const std::string& name, Names names, StagePtr input,
                        std::unique_ptr<const Runner> runner);

@@ -80,6 +80,7 @@ Result<std::vector<OpPtr>> MakeOps(std::span<const OpInstance> calls, const Feat
     OpPtr op = MakeDecodeOp(calls[i], next, keys, took_next);
     if (op == nullptr) op = MakeGeometryOp(calls[i]);
     if (op == nullptr) op = MakeValueOp(calls[i]);
+    if (op == nullptr) op = MakeTextOp(calls[i], keys);
     if (op == nullptr) op = MakeCostOp(calls[i]);
     if (op == nullptr) {
       return Error{ErrorKind::kUsage,

@@ -64,8 +64,8 @@ class Predicate {
   virtual void Restart() {}
 };
 
-// A source's `features`: the names under which a record has the image and the label. Without an
-// entry, the usual names are tried.
+// A source's `features`: the names under which a record has the image or text, and the label.
+// Without an entry, the usual names are tried.
 using FeatureKeys = std::map<std::string, std::string>;
 
 // Ops of one map, one after the other. Neighboring ops that are better done together become one.

@@ -76,6 +76,25 @@ void ShuffleStage::Restart(uint32_t epoch) {
   input_->Restart(epoch);
 }
 
+Result<std::optional<Element>> BucketByLengthStage::Next() {
+  while (going_.empty()) {
+    STALLSCOPE_ASSIGN_OR_RETURN(auto element, input_->Next());
+    if (!element.has_value()) {
+      if (buckets_.empty()) return element;
+      going_ = std::move(buckets_.extract(buckets_.begin()).mapped());
+      break;
+    }
+    const data::Shape& shape = element->value.shape();
+    const int64_t length = shape.rank() == 0 ? 1 : shape[0];
+    const auto bucket = buckets_.try_emplace((length + spec_.width - 1) / spec_.width).first;
+    bucket->second.push_back(std::move(*element));
+    if (bucket->second.size() >= size_) going_ = std::move(buckets_.extract(bucket).mapped());
+  }
+  Element element = std::move(going_.front());
+  going_.pop_front();
+  return std::optional<Element>(std::move(element));
+}
+
 Result<std::optional<Element>> RepeatStage::Next() {
   for (;;) {
     STALLSCOPE_ASSIGN_OR_RETURN(auto element, input_->Next());

@@ -1,8 +1,10 @@
 // Stages that work in the thread that asks: a runner without workers, and those that only decide
-// what comes when (shard, filter, shuffle, repeat).
+// what comes when (shard, filter, shuffle, bucket by length, repeat).
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -84,6 +86,22 @@ class ShuffleStage final : public ChainedStage {
   uint32_t epoch_ = 0;
   uint64_t draws_ = 0;
   bool ended_ = false;
+};
+
+// Returns `size` samples of one bucket after each other, as soon as it has so many; at the end of
+// the epoch what is left, from the shortest to the longest. Of values that are no list, the first
+// dimension is the length.
+class BucketByLengthStage final : public ChainedStage {
+ public:
+  BucketByLengthStage(StagePtr input, BucketByLengthSpec spec, size_t size, StageContext& context)
+      : ChainedStage(std::move(input), context), spec_(spec), size_(size) {}
+  Result<std::optional<Element>> Next() override;
+
+ private:
+  const BucketByLengthSpec spec_;
+  const size_t size_;
+  std::map<int64_t, std::deque<Element>> buckets_;
+  std::deque<Element> going_;  // the samples of the bucket that is being returned
 };
 
 class RepeatStage final : public ChainedStage {

@@ -135,6 +135,9 @@ Result<std::optional<Element>> BatchRunner::Run(std::vector<Element>& job,
     context_.Recycle(std::move(sample));
   }
   STALLSCOPE_ASSIGN_OR_RETURN(Element batch, assembler.Finish());
+  if (auto* track = recorder::CurrentTrack(); track != nullptr && options_.padding.known()) {
+    track->Sample(options_.padding, assembler.padding(), NowTicks());
+  }
   batch.item = context_.NewItem();
   if (parts_.empty()) worker.meters[0].End(options_.stage, batch.item, batch.value.bytes());
   Record(batch, samples, worker);

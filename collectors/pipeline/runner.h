@@ -91,12 +91,16 @@ class MapRunner final : public Runner {
   StageContext& context_;
 };
 
+// Of each batch, the share of its values that only pad it.
+inline constexpr const char* kPaddingCounter = "padding";
+
 struct BatchOptions {
   StageId stage;
   std::string name;
   int64_t size = 1;
   bool drop_rest = false;
   bool pad = false;
+  CounterId padding = {};  // kPaddingCounter; none if nothing is padded or recorded
 };
 
 // Puts samples together, after doing a map's work on each if the two were fused.

@@ -55,6 +55,12 @@ Result<DType> TransferType(DType from, TransferDtype to) {
                  "move normalize and cast into a map with \"on\": \"device\", or set "
                  "transfer.dtype to float32"};
   }
+  // float16 has the whole numbers up to 2048.
+  if (to == TransferDtype::kFloat16 && (from == DType::kInt32 || from == DType::kInt64)) {
+    return Error{ErrorKind::kUsage,
+                 fmt::format("the batch is {} and would lose precision as float16", Name(from)),
+                 "transfer.dtype", "set transfer.dtype to float32"};
+  }
   return ToDType(to);
 }
 

@@ -74,6 +74,7 @@ Status Replica::AllocateModel(const Plan& plan) {
   const size_t wide = all * sizeof(float);
   const size_t sum = trainer_.accumulate > 1 ? wide : 0;
   const size_t reduced = replicas_ > 1 ? all * device::SizeOf(GradientType(trainer_)) : 0;
+  parameters_ = plan.parameters;
   parameter_elements_ = plan.parameter_elements;
   model_bytes_ =
       wide * (adam ? 3 : 2) + narrow + sum + reduced + device::kStateValues * sizeof(float);
@@ -103,6 +104,21 @@ Status Replica::AllocateModel(const Plan& plan) {
   state[device::kLossScale] = mixed ? static_cast<float>(trainer_.loss_scale.initial) : 1;
   state[device::kFinite] = 1;
   return Upload(memory_.state.address(), state.data(), state.size());
+}
+
+// Samples of another size than those of the first batch ask for other weights than there are. An
+// emulated device has none.
+Status Replica::CheckModel(const Plan& plan, const BatchForm& form) const {
+  const auto same = [](const Parameter& a, const Parameter& b) { return a.elements == b.elements; };
+  if (!device_.capabilities().computes ||
+      std::equal(parameters_.begin(), parameters_.end(), plan.parameters.begin(),
+                 plan.parameters.end(), same)) {
+    return {};
+  }
+  return Error{ErrorKind::kUsage,
+               "a sample of " + form.sample.ToString() +
+                   " does not fit a model that the first batch made for another size",
+               "trainer.model", "give all samples one size: resize the images, or pad the lists"};
 }
 
 device::Operand Replica::Gradients() const {
@@ -160,6 +176,7 @@ Status Replica::FindProgram(const BatchForm& form, const LoadedShard& shard,
   if (trainer_.fuse && device_.capabilities().dense) FuseDense(plan);
   if (trainer_.fuse) FuseElementwise(plan);
   if (model_bytes_ == 0) STALLSCOPE_RETURN_IF_ERROR(AllocateModel(plan));
+  STALLSCOPE_RETURN_IF_ERROR(CheckModel(plan, form));
   const double emulated = EmulatedActivationBytes(trainer_) * static_cast<double>(form.samples);
   STALLSCOPE_RETURN_IF_ERROR(GrowActivations(
       device_.capabilities().computes ? ActivationBytes(plan) : static_cast<uint64_t>(emulated)));

@@ -59,6 +59,8 @@ class Replica {
   };
 
   Status AllocateModel(const Plan& plan);
+  // kUsage if the plan's parameters are not those of the model.
+  Status CheckModel(const Plan& plan, const BatchForm& form) const;
   // This replica's own share of what the update reads.
   device::Operand Gradients() const;
   Status GrowActivations(uint64_t bytes);
@@ -108,6 +110,7 @@ class Replica {
   size_t launches_ = 0;
   uint64_t captures_ = 0;
   int64_t capture_ns_ = 0;
+  std::vector<Parameter> parameters_;
   int64_t parameter_elements_ = 0;
   uint64_t model_bytes_ = 0;
 };

@@ -29,6 +29,8 @@ constexpr double kMostDoubt = 0.7;
 // Of the recorded steps' time: what the model does not explain is told from here on.
 constexpr double kUnexplained = 0.10;
 
+constexpr const char* kPadded = "one run cannot tell what other padding costs";
+
 constexpr const char* kProbedStore =
     ": assumes that all of it reads as fast as the part that a short probe run wrote";
 
@@ -175,6 +177,10 @@ class SpecComparison {
       Cannot(name + ".path", "a snapshot is written in one run and read in later ones");
     }
   }
+  void Kept(const std::string& name, const BucketByLengthSpec& before,
+            const BucketByLengthSpec& now) {
+    if (before.width != now.width) Cannot(name + ".width", kPadded);
+  }
   void Kept(const std::string& name, const BatchSpec& before, const BatchSpec& now) {
     if (before.pad != now.pad) Cannot(name + ".pad", "one run cannot tell what padding costs");
     CompareKnob(name + ".parallelism", before.parallelism, now.parallelism, kWorkersDoubt);
@@ -218,6 +224,7 @@ class SpecComparison {
   void Inserted(const std::string& name, const FilterSpec&) {
     Cannot(name, "one run cannot tell what a new filter keeps");
   }
+  void Inserted(const std::string& name, const BucketByLengthSpec&) { Cannot(name, kPadded); }
   void Inserted(const std::string& name, const BatchSpec&) {
     Cannot(name, "one run cannot tell what a new batch costs");
   }
@@ -238,6 +245,7 @@ class SpecComparison {
   void Removed(const std::string& name, const FilterSpec&) {
     Cannot(name, "one run cannot tell what the stages behind it cost without it");
   }
+  void Removed(const std::string& name, const BucketByLengthSpec&) { Cannot(name, kPadded); }
   void Removed(const std::string& name, const BatchSpec&) {
     Cannot(name, "one run cannot tell what a step without a batch costs");
   }

@@ -23,6 +23,7 @@ DATA = {
     "shards": ["--images", "64", "--size", "200x180", "--shards", "4"],
     "large": ["--images", "16", "--size", "1600x1200", "--shards", "1"],
     "csv": ["--images", "64", "--size", "96x96", "--format", "csv"],
+    "texts": ["--images", "200", "--text", "16", "--shards", "1"],
 }
 
 

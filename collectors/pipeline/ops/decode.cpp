@@ -21,16 +21,17 @@ const data::FeatureView* FindFeature(const data::ExampleView& example, const Fea
   return example.FindAny(usual);
 }
 
-Error NoImageFeature(const data::ExampleView& example, const FeatureKeys& keys) {
+Error NoFeature(const data::ExampleView& example, const FeatureKeys& keys, const char* name) {
   std::string names;
   for (const data::FeatureView& feature : example.features()) {
     names += (names.empty() ? "" : ", ") + std::string(feature.name.substr(0, 40));
     if (names.size() > 120) break;
   }
-  const auto key = keys.find("image");
+  const auto key = keys.find(name);
   return Error{ErrorKind::kRun,
-               key != keys.end() ? fmt::format("the record has no feature '{}'", key->second)
-                                 : "the record has none of the usual image features",
+               key != keys.end()
+                   ? fmt::format("the record has no feature '{}'", key->second)
+                   : fmt::format("the record has none of the usual {} features", name),
                "", fmt::format("name it in the source's features; the record has: {}", names)};
 }
 
@@ -41,6 +42,24 @@ Error WrongContent(const Element& element, std::string_view op, std::string_view
       ErrorKind::kRun,
       fmt::format("{} needs {}, not {}", op, wanted, kNames[static_cast<size_t>(element.content)]),
       "", "change the map's ops or the source's format"};
+}
+
+// The record's class; `otherwise` where it has none.
+Result<int64_t> LabelIn(const data::ExampleView& example, const FeatureKeys& keys,
+                        int64_t otherwise) {
+  const auto* label = FindFeature(example, keys, "label", data::kLabelFeatures);
+  if (label == nullptr || label->kind != data::FeatureKind::kInt64) return otherwise;
+  return data::OneInt64(*label);
+}
+
+// Of a record that is an Example. Sets the label where it has one.
+Result<data::ByteView> BytesFeature(Element& element, const FeatureKeys& keys, const char* name,
+                                    std::span<const std::string_view> usual, OpWorker& worker) {
+  STALLSCOPE_RETURN_IF_ERROR(worker.example.Reset(element.value.view()));
+  const data::FeatureView* const found = FindFeature(worker.example, keys, name, usual);
+  if (found == nullptr) return NoFeature(worker.example, keys, name);
+  STALLSCOPE_ASSIGN_OR_RETURN(element.label, LabelIn(worker.example, keys, element.label));
+  return data::OneBytes(*found);
 }
 
 // Leaves only these bytes of the element's value, which they are a part of.
@@ -175,14 +194,23 @@ Result<data::ByteView> EncodedImage(Element& element, const FeatureKeys& keys, O
   if (element.content == Content::kEncoded) return bytes;
   // A record may be the image itself, without an Example around it.
   if (data::LooksLikeJpeg(bytes) || data::LooksLikePng(bytes)) return bytes;
+  return BytesFeature(element, keys, "image", data::kImageFeatures, worker);
+}
+
+Result<int64_t> LabelOf(const Element& element, const FeatureKeys& keys, OpWorker& worker) {
+  const data::ByteView bytes = element.value.view();
+  const bool image = data::LooksLikeJpeg(bytes) || data::LooksLikePng(bytes);
+  if (element.content != Content::kRecord || image) return element.label;
   STALLSCOPE_RETURN_IF_ERROR(worker.example.Reset(bytes));
-  const data::FeatureView* image = FindFeature(worker.example, keys, "image", data::kImageFeatures);
-  if (image == nullptr) return NoImageFeature(worker.example, keys);
-  if (const auto* label = FindFeature(worker.example, keys, "label", data::kLabelFeatures);
-      label != nullptr && label->kind == data::FeatureKind::kInt64) {
-    STALLSCOPE_ASSIGN_OR_RETURN(element.label, data::OneInt64(*label));
+  return LabelIn(worker.example, keys, element.label);
+}
+
+Result<data::ByteView> TextOf(Element& element, std::string_view op, const FeatureKeys& keys,
+                              OpWorker& worker) {
+  if (element.content != Content::kRecord) {
+    return WrongContent(element, op, "a record with a text");
   }
-  return data::OneBytes(*image);
+  return BytesFeature(element, keys, "text", data::kTextFeatures, worker);
 }
 
 OpPtr MakeDecodeOp(const OpInstance& call, const OpInstance* next, const FeatureKeys& keys,

@@ -19,6 +19,9 @@ OpPtr MakeValueOp(const OpInstance& call);
 // busy, sleep
 OpPtr MakeCostOp(const OpInstance& call);
 
+// tokenize, pad
+OpPtr MakeTextOp(const OpInstance& call, const FeatureKeys& keys);
+
 // The region of an image that a crop takes, and the side it is resized to (0: not resized).
 struct CropPlan {
   OpInstance call;  // crop or random_resized_crop
@@ -31,5 +34,10 @@ bool IsCrop(const OpInstance& call);
 // The image's bytes in a record or a file, as far as it has been understood; a view into the
 // element. Sets the label where the record has one.
 Result<data::ByteView> EncodedImage(Element& element, const FeatureKeys& keys, OpWorker& worker);
+// The element's class, also where it is still in its record.
+Result<int64_t> LabelOf(const Element& element, const FeatureKeys& keys, OpWorker& worker);
+// The text of a record, as EncodedImage gives an image. `op` needs it.
+Result<data::ByteView> TextOf(Element& element, std::string_view op, const FeatureKeys& keys,
+                              OpWorker& worker);
 
 }  // namespace stallscope::pipeline

@@ -44,13 +44,8 @@ class LabelBelow final : public Predicate {
  public:
   LabelBelow(int64_t classes, FeatureKeys keys) : classes_(classes), keys_(std::move(keys)) {}
   Result<bool> Keeps(const Element& element, OpWorker& worker) override {
-    if (element.content != Content::kRecord) return element.label < classes_;
-    Element record;
-    record.content = element.content;
-    record.value = element.value;
-    auto image = EncodedImage(record, keys_, worker);
-    if (!image.ok()) return std::move(image).error();
-    return record.label < classes_;
+    STALLSCOPE_ASSIGN_OR_RETURN(const int64_t label, LabelOf(element, keys_, worker));
+    return label < classes_;
   }
 
  private:

@@ -43,6 +43,9 @@ TEST_SUITE("fast") {
     CHECK(NamesIn(dir / "set") == std::set<std::string>{"data-00000-of-00002.tfrecord",
                                                         "data-00001-of-00002.tfrecord",
                                                         "manifest.json"});
+    const ProgramResult texts = Generate(dir / "texts", {"--images", "6", "--text", "8"});
+    CHECK(texts.exit_code == 0);
+    CHECK(texts.out.find("6 texts of 10 classes") != std::string::npos);
     std::ifstream text(dir / "set/manifest.json");
     const auto manifest = nlohmann::json::parse(text);
     CHECK(manifest["format"] == "tfrecord");

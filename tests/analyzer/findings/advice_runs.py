@@ -142,11 +142,15 @@ def tensorflow():
         wanted = int(code.split("gradient_accumulation_steps=")[1].split(")")[0])
         assert after["optimizer"].gradient_accumulation_steps == wanted
 
+    def bucketed(after, code):
+        assert any("GroupByWindow" in name for name in stages_of(after["ds"])), stages_of(after["ds"])
+        assert all(tokens.shape[1] for tokens, _ in after["ds"])
+
     def records(after, code):
         assert sum(1 for _ in after["ds"]) > 0
 
     checks = {
-        "autotune": has("Prefetch"), "batch-size": batches, "cache": has("Cache"),
+        "autotune": has("Prefetch"), "batch-size": batches, "bucket-by-length": bucketed, "cache": has("Cache"),
         "cache-place": has("Cache"), "captured-graph": step, "decode-crop": pixels,
         "decode-scaled": smaller, "drop-remainder": batches, "eager-ops": step,
         "idle-device": strategy, "kernel-fusion": step, "late-cast": floats, "loss-scale": scaled,
@@ -189,6 +193,8 @@ def tensorflow():
             code = code.replace("...", "return tf.reduce_sum(images)")
         if id == "copy-overlap" or "distribute.InputOptions" in code:
             own["ds"] = values.batch(2)
+        if id == "bucket-by-length":
+            own["ds"] = values.map(lambda n: (tf.range(n % 50 + 1), n))
         if id == "precomputed-augmentation":
             code = code.replace("/path/to", folder)
         return own, code.replace("/path/to", folder)
@@ -251,7 +257,8 @@ def pytorch():
         "loss": torch.zeros(()), "batch": [torch.zeros(2), torch.ones(3)],
         "sampler": torch.utils.data.SequentialSampler(Numbers()), "local_rank": "cpu",
         "mean": [0.5] * 3, "std": [0.5] * 3, "collections": __import__("collections"), "loader": [],
-        "train_step": lambda *_: None,
+        "train_step": lambda *_: None, "random": __import__("random"),
+        "pad": lambda samples: torch.nn.utils.rnn.pad_sequence([tokens for tokens, _ in samples]),
     }
     for name in ("decode", "augment", "read", "fn", "norm", "batch_", "wide", "cheap", "first",
                  "second", "call", "stage"):
@@ -324,7 +331,8 @@ def pytorch():
         assert "Compose" in code or "ToDtype" in code
 
     checks = {
-        "batch-size": sizes, "drop-remainder": loads(drop_last=True), "copy-size": packed,
+        "batch-size": sizes, "bucket-by-length":
+        loads(batch_sampler=lambda s: sum(map(len, s)) == 64), "drop-remainder": loads(drop_last=True), "copy-size": packed,
         "map-and-batch": written, "map-fusion": lambda after, code: after["dataset"].function(1),
         "map-parallelism": loads(num_workers=more), "loader-workers": loads(num_workers=more),
         "parallel-reads": loads(num_workers=more), "persistent-workers":

@@ -141,6 +141,19 @@ std::vector<Scenario> DeviceScenarios() {
          }
        },
        "nothing is captured", [](CaseBuilder& b) { b.spec.trainer.graph = GraphMode::kEager; }},
+      {"bucket-by-length", "a third of each batch is padding",
+       [](CaseBuilder& b) {
+         b.SpecOf<BatchSpec>("batch").pad = true;
+         const CounterId padding{static_cast<uint32_t>(b.run.counters.size())};
+         b.run.counters.push_back({padding, "padding", ""});
+         for (int64_t i = 1; i < 100; ++i) {
+           b.run.rows.samples.push_back({i * CaseBuilder::kStepNs, 0.33, padding});
+         }
+       },
+       "a tenth is",
+       [](CaseBuilder& b) {
+         for (auto& sample : b.run.rows.samples) sample.value = 0.1;
+       }},
       {"mixed-precision", "computing in float32",
        [](CaseBuilder& b) { b.spec.trainer.precision = Precision::kFp32; },
        "the device is emulated", [](CaseBuilder& b) { b.run.info.device.kind = "emulated"; }},

@@ -49,7 +49,7 @@ TEST_SUITE("fast") {
     CHECK(FindOp("rotate") == nullptr);
     for (const char* name : {"parse_example", "decode_jpeg", "decode_png", "decode_csv", "resize",
                              "crop", "random_resized_crop", "flip", "color_jitter", "normalize",
-                             "cast", "one_hot", "busy", "sleep"}) {
+                             "cast", "one_hot", "tokenize", "pad", "busy", "sleep"}) {
       CHECK(names.contains(name));
     }
   }

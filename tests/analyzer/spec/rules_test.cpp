@@ -113,6 +113,17 @@ TEST_SUITE("fast") {
     CHECK(map("normalize", R"(, "on": "device")") == "read");
   }
 
+  TEST_CASE("buckets stand before the batch, with no repeat between them") {
+    const std::string bucket = R"({"name": "bucket", "bucket_by_length": {"width": 8}})";
+    const std::string batch = R"({"name": "batch", "batch": {"size": 4}})";
+    const std::string repeat = R"({"name": "again", "repeat": {}})";
+    CHECK(WhyNot(WithStages(repeat + ", " + bucket + ", " + batch)) == "read");
+    CHECK(WhyNot(WithStages(bucket + ", " + batch + ", " + repeat)) == "read");
+    CHECK(Says(WhyNot(WithStages(batch + ", " + bucket)), "put it before 'batch'"));
+    CHECK(Says(WhyNot(WithStages(bucket + ", " + repeat + ", " + batch)),
+               "'again' would mix the rests of a pass into batches"));
+  }
+
   TEST_CASE("an update takes the gradients of at least one batch") {
     CHECK(Says(WhyNot(WithTrainer(R"("accumulate": 0)")),
                "trainer.accumulate: accumulate is 0, which is out of range"));

@@ -77,7 +77,8 @@ TEST_SUITE("fast") {
     CHECK(stages.at(6).at("map") == nlohmann::json{{"ops", nlohmann::json::array()}});
     CHECK(stages.at(7).at("cache").empty());
     CHECK(stages.at(8).at("snapshot") == nlohmann::json{{"path", ""}});
-    CHECK(stages.at(9).at("batch") == nlohmann::json{{"size", 1}});
+    CHECK(stages.at(9).at("bucket_by_length") == nlohmann::json{{"width", 16}});
+    CHECK(stages.at(10).at("batch") == nlohmann::json{{"size", 1}});
   }
 
   TEST_CASE("what is written reads back the same, and is written the same again") {

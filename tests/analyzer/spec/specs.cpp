@@ -85,6 +85,18 @@ void Repair(Spec& spec) {
   }
 }
 
+// Buckets have a place; what else stands where does not matter.
+void PutBucketBeforeBatch(std::vector<StageSpec>& stages) {
+  const auto is_bucket = [](const StageSpec& stage) {
+    return std::holds_alternative<BucketByLengthSpec>(stage.kind);
+  };
+  if (std::erase_if(stages, is_bucket) == 0) return;
+  const auto batch = std::find_if(stages.begin(), stages.end(), [](const StageSpec& stage) {
+    return std::holds_alternative<BatchSpec>(stage.kind);
+  });
+  stages.insert(batch, {"bucket_by_length", BucketByLengthSpec{}});
+}
+
 }  // namespace
 
 const char* const kExample = R"json({ "name": "images", "seed": 7,
@@ -125,9 +137,11 @@ std::string WithStages(const std::string& stages) {
 
 Spec OneOfEach() {
   Spec spec;
-  spec.stages = {{"source", SourceSpec{}}, {"shard", ShardSpec{}},     {"repeat", RepeatSpec{}},
-                 {"filter", FilterSpec{}}, {"shuffle", ShuffleSpec{}}, {"prefetch", PrefetchSpec{}},
-                 {"map", MapSpec{}},       {"cache", CacheSpec{}},     {"snapshot", SnapshotSpec{}},
+  spec.stages = {{"source", SourceSpec{}},     {"shard", ShardSpec{}},
+                 {"repeat", RepeatSpec{}},     {"filter", FilterSpec{}},
+                 {"shuffle", ShuffleSpec{}},   {"prefetch", PrefetchSpec{}},
+                 {"map", MapSpec{}},           {"cache", CacheSpec{}},
+                 {"snapshot", SnapshotSpec{}}, {"bucket_by_length", BucketByLengthSpec{}},
                  {"batch", BatchSpec{}}};
   return spec;
 }
@@ -141,6 +155,7 @@ Spec RandomSpec(std::mt19937_64& random) {
   }
   std::shuffle(others.begin(), others.end(), random);
   others.resize(Draw(random, others.size() + 1));
+  PutBucketBeforeBatch(others);
   spec.stages.resize(1);
   if (Draw(random, 4) == 0) spec.stages[0].name = "other";
   spec.stages.insert(spec.stages.end(), others.begin(), others.end());

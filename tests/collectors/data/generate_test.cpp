@@ -462,6 +462,44 @@ TEST_SUITE("fast") {
     CHECK(NamesIn(dir / "disk") == std::set<std::string>{"set"});
   }
 
+  TEST_CASE("texts are words with a class, of many lengths, and the same every time") {
+    ScratchDir dir;
+    GenerateOptions options = Small(dir / "set", DataFormat::kTfRecord);
+    options.words = 16;
+    options.images = 60;
+    const auto made = Generate(options);
+    REQUIRE(made.ok());
+    CHECK(made.value().width == 0);
+    CHECK(ReadManifest(dir / "set").value().images == 60);
+    size_t shortest = 1000;
+    size_t longest = 0;
+    int64_t text = 0;
+    for (const auto& file : made.value().files) {
+      auto reader = stallscope::data::TfRecordReader::Open(dir / "set/" + file.name, {});
+      REQUIRE(reader.ok());
+      for (;;) {
+        const auto record = reader.value().Next();
+        REQUIRE(record.ok());
+        if (!record.value().has_value()) break;
+        const auto example = stallscope::data::ParseExample(record.value()->payload).value();
+        const auto& words = std::get<stallscope::data::BytesList>(example.at("text")).at(0);
+        const auto count = static_cast<size_t>(std::count(words.begin(), words.end(), ' ')) + 1;
+        shortest = std::min(shortest, count);
+        longest = std::max(longest, count);
+        CHECK(std::get<stallscope::data::Int64List>(example.at("label")).at(0) ==
+              LabelOf(options.seed, text++, options.classes));
+      }
+    }
+    CHECK(text == 60);
+    CHECK(shortest >= 4);
+    CHECK(shortest < 8);
+    CHECK(longest > 32);
+    CHECK(longest <= 64);
+    options.folder = dir / "again";
+    options.threads = 3;
+    CHECK(Generate(options).value().fingerprint == made.value().fingerprint);
+  }
+
   TEST_CASE("invalid options are errors that name them") {
     ScratchDir dir;
     const auto error = [&](auto change) {
@@ -478,6 +516,11 @@ TEST_SUITE("fast") {
     CHECK(error([](auto& o) { o.classes = 0; }) == "--classes 0 is out of range");
     CHECK(error([](auto& o) { o.shards = 0; }) == "--shards 0 is out of range");
     CHECK(error([](auto& o) { o.quality = 101; }).find("quality 101") != std::string::npos);
+    CHECK(error([](auto& o) { o.words = -1; }) == "--text -1 is out of range");
+    CHECK(error([](auto& o) {
+            o.words = 9;
+            o.format = DataFormat::kCsv;
+          }) == "--text cannot be written as csv");
     CHECK(error([](auto& o) { o.images = 1; }).empty());
   }
 }

@@ -21,6 +21,13 @@ TEST_SUITE("fast") {
     }
   }
 
+  TEST_CASE("nor the numbers of words as float16") {
+    CHECK(TransferType(DType::kInt32, TransferDtype::kFloat32).value() == DType::kFloat32);
+    const auto lossy = TransferType(DType::kInt32, TransferDtype::kFloat16);
+    REQUIRE_FALSE(lossy.ok());
+    CHECK(lossy.error().Line().find("set transfer.dtype to float32") != std::string::npos);
+  }
+
   TEST_CASE("a model says what it takes") {
     ModelSpec model;
     CHECK(CheckForm({8, {32, 32, 3}, DType::kUint8}, model).ok());

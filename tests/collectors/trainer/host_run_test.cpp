@@ -227,6 +227,33 @@ TEST_SUITE("fast") {
     CHECK(why(Train(spec, flat(data::DType::kUint8, -1))).find("label -1") != std::string::npos);
   }
 
+  TEST_CASE("lists of one length train the mlp, and another length is an error") {
+    const auto lists = [](std::vector<int64_t> lengths) {
+      return [lengths, next = size_t{0}]() mutable -> Result<std::optional<pipeline::Element>> {
+        if (next == lengths.size()) return std::optional<pipeline::Element>();
+        pipeline::Element batch;
+        batch.value.Reset(data::DType::kInt32, {2, lengths[next++]});
+        int32_t number = 0;
+        for (int32_t& value : batch.value.Values<int32_t>()) value = ++number % 7;
+        batch.batch = std::make_unique<pipeline::BatchMembers>();
+        batch.batch->ids.resize(2);
+        batch.batch->labels = {1, 2};
+        return std::optional(std::move(batch));
+      };
+    };
+    Spec spec = SmallSpec();
+    spec.transfer.dtype = TransferDtype::kFloat32;
+    spec.trainer.model.kind = ModelKind::kMlp;
+    spec.trainer.optimizer = {OptimizerKind::kSgd, 0.001, 0};
+    const auto trained = Train(spec, lists({12, 12, 12}));
+    CHECK(Must(trained.result).last.steps == 3);
+    CHECK(trained.losses.back() < trained.losses.front());
+    const auto mixed = Train(spec, lists({12, 16}));
+    REQUIRE_FALSE(mixed.result.ok());
+    CHECK(mixed.result.error().kind == ErrorKind::kUsage);
+    CHECK(mixed.result.error().Line().find("a sample of 16 does not fit") != std::string::npos);
+  }
+
   TEST_CASE("maps on the device see the batch as the pipeline left it") {
     Spec spec = SmallSpec();
     const auto plain = Losses(spec);

@@ -164,6 +164,8 @@ TEST_SUITE("fast") {
     CHECK_FALSE(Inserted(R"json({"name": "cache", "cache": {"where": "disk"}})json").empty());
     CHECK_FALSE(Inserted(R"json({"name": "more", "map": {"ops": ["flip"]}})json").empty());
     CHECK_FALSE(
+        Inserted(R"json({"name": "similar", "bucket_by_length": {"width": 8}})json").empty());
+    CHECK_FALSE(
         Inserted(R"json({"name": "some", "filter": {"op": "keep_one_in(2)"}})json").empty());
   }
 
