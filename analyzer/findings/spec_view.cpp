@@ -23,6 +23,12 @@ const StageSpec* SpecOf(const Case& c, StageId stage) {
   return at == stages.end() ? nullptr : &*at;
 }
 
+const std::string& LastSource(const Spec& spec) {
+  size_t next = 1;
+  while (next < spec.stages.size() && As<SourceSpec>(spec.stages[next]) != nullptr) ++next;
+  return spec.stages[next - 1].name;
+}
+
 std::vector<std::string> Texts(const std::vector<OpCall>& ops, size_t from, size_t to) {
   std::vector<std::string> texts;
   for (size_t i = from; i < to; ++i) texts.push_back(ops[i].Text());

@@ -35,6 +35,9 @@ size_t FirstOf(const Spec& spec) {
   return i;
 }
 
+// The name of the last source; those that are concatenated stand first, one behind the other.
+const std::string& LastSource(const Spec& spec);
+
 std::vector<std::string> Texts(const std::vector<OpCall>& ops, size_t from, size_t to);
 // "flip, normalize".
 std::string Joined(const std::vector<OpCall>& ops, size_t from, size_t to);

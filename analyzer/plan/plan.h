@@ -53,11 +53,13 @@ const Kind* As(const Node& node) {
 }
 
 struct Graph {
-  std::vector<Node> nodes;            // the source first; each pulls from the one before it
+  // The sources first; each pulls from the one before it, a source until that has ended.
+  std::vector<Node> nodes;
   std::vector<MapPiece> device_maps;  // run by the trainer, on batches that have been copied
   std::vector<std::string> rewrites;  // those that changed something, in the order applied
   bool skip_errors = false;           // the source has on_error: skip
 
+  // The first one. All have its features and its on_error.
   const SourceSpec& source() const { return std::get<SourceSpec>(nodes.front().stage.kind); }
   // Every element comes out in an order that timing cannot change.
   bool ordered() const;

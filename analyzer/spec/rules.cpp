@@ -102,8 +102,8 @@ MaybeFault CheckKind(const Kind&, const JsonPath&) {
   return std::nullopt;
 }
 
-// A source first and nowhere else; one batch at most, and in front of it the stage that prepares
-// it. Or loaders alone.
+// Sources first and nowhere else, which agree on what the stages behind them all read; one batch at
+// most, and in front of it the stage that prepares it. Or loaders alone.
 class OrderRule {
  public:
   explicit OrderRule(bool job) : job_(job) {}
@@ -114,15 +114,13 @@ class OrderRule {
       return Fault{at, "a job's loaders and a pipeline's stages do not mix",
                    "leave out " + Quoted(stage.name)};
     }
-    const bool source = std::holds_alternative<SourceSpec>(stage.kind);
-    if (index == 0 && !source) {
+    const auto* const source = std::get_if<SourceSpec>(&stage.kind);
+    if (index == 0 && source == nullptr) {
       return Fault{at, "the first stage is a " + std::string(KindWord(stage)),
                    "begin with a source"};
     }
-    if (index > 0 && source) {
-      return Fault{at, Quoted(stage.name) + " is a second source",
-                   "a pipeline has one source, its first stage"};
-    }
+    if (source != nullptr) return CheckSource(stage, *source, at);
+    if (behind_sources_.empty()) behind_sources_ = stage.name;
     if (std::holds_alternative<BucketByLengthSpec>(stage.kind)) return CheckBucket(stage, at);
     if (std::holds_alternative<RepeatSpec>(stage.kind) && !bucket_.empty() && batch_.empty()) {
       return Fault{at, Quoted(stage.name) + " would mix the rests of a pass into batches",
@@ -138,6 +136,22 @@ class OrderRule {
   }
 
  private:
+  MaybeFault CheckSource(const StageSpec& stage, const SourceSpec& source, const JsonPath& at) {
+    if (!behind_sources_.empty()) {
+      return Fault{at, Quoted(stage.name) + " is a source behind " + Quoted(behind_sources_),
+                   "sources come first; the elements of each follow those of the one before"};
+    }
+    if (first_ == nullptr) first_ = &source;
+    const char* const differs = source.features != first_->features   ? "features"
+                                : source.on_error != first_->on_error ? "on_error"
+                                                                      : nullptr;
+    if (differs == nullptr) return std::nullopt;
+    return Fault{
+        at / "source" / differs,
+        std::string(differs) + " of " + Quoted(stage.name) + " is not that of the first source",
+        "give all sources the same"};
+  }
+
   MaybeFault CheckBucket(const StageSpec& stage, const JsonPath& at) {
     if (batch_.empty()) {
       bucket_ = stage.name;
@@ -149,6 +163,8 @@ class OrderRule {
   }
 
   const bool job_;
+  const SourceSpec* first_ = nullptr;
+  std::string behind_sources_;  // the first stage that is none
   std::string bucket_;
   std::string batch_;
 };

@@ -7,14 +7,12 @@
 namespace stallscope::capture {
 
 Result<DataFiles> FindDataFiles(const Spec& spec) {
+  STALLSCOPE_ASSIGN_OR_RETURN(const auto sources, pipeline::FindFiles(spec));
   DataFiles data;
-  for (const StageSpec& stage : spec.stages) {
-    const auto* const source = std::get_if<SourceSpec>(&stage.kind);
-    if (source == nullptr) continue;
-    STALLSCOPE_ASSIGN_OR_RETURN(pipeline::SourceFiles files, pipeline::FindFiles(*source));
+  for (const pipeline::SourceFiles& files : sources) {
     for (const auto& path : files.paths) data.paths.push_back(*path);
-    data.fingerprint = std::move(files.fingerprint);
   }
+  data.fingerprint = pipeline::FingerprintOf(sources);
   return data;
 }
 

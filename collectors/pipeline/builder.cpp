@@ -10,20 +10,29 @@
 #include "collectors/pipeline/source_stage.h"
 
 namespace stallscope::pipeline {
-PipelineBuilder::PipelineBuilder(const plan::Graph& graph, SourceFiles files, uint64_t seed,
-                                 int64_t cores, std::string stores, StageContext& context)
+PipelineBuilder::PipelineBuilder(const plan::Graph& graph, std::vector<SourceFiles> files,
+                                 uint64_t seed, int64_t cores, std::string stores,
+                                 StageContext& context)
     : graph_(graph),
       seed_(seed),
       cores_(cores),
       stores_(std::move(stores)),
       context_(context),
-      shared_(std::make_shared<ReaderShared>()) {
-  shared_->spec = graph.source();
-  shared_->files = std::move(files);
-  shared_->context = &context;
-  if (shared_->spec.throttle_bytes_per_s > 0) {
-    shared_->throttle = std::make_shared<data::TokenBucket>(
-        static_cast<uint64_t>(shared_->spec.throttle_bytes_per_s));
+      fingerprint_(FingerprintOf(files)) {
+  uint32_t first_file = 0;
+  for (SourceFiles& found : files) {
+    auto shared = std::make_shared<ReaderShared>();
+    shared->spec = std::get<SourceSpec>(graph.nodes[sources_.size()].stage.kind);
+    shared->files = std::move(found);
+    shared->first_file = first_file;
+    shared->context = &context;
+    if (shared->spec.throttle_bytes_per_s > 0) {
+      shared->throttle = std::make_shared<data::TokenBucket>(
+          static_cast<uint64_t>(shared->spec.throttle_bytes_per_s));
+    }
+    // What is made up counts as one file.
+    first_file += static_cast<uint32_t>(std::max<size_t>(shared->files.paths.size(), 1));
+    sources_.push_back(std::move(shared));
   }
 }
 
@@ -58,7 +67,7 @@ QueueId PipelineBuilder::DefineInputLock(const std::string& name) {
 
 std::string PipelineBuilder::StoreKey(size_t node) const {
   const std::string text =
-      fmt::format("{} {}\n{}", seed_, shared_->files.fingerprint, plan::PrefixText(graph_, node));
+      fmt::format("{} {}\n{}", seed_, fingerprint_, plan::PrefixText(graph_, node));
   const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
@@ -116,7 +125,8 @@ Result<StagePtr> PipelineBuilder::Build() {
 
 Result<StagePtr> PipelineBuilder::Make(size_t node, StagePtr input) {
   const plan::Node& made = graph_.nodes[node];
-  if (std::holds_alternative<SourceSpec>(made.stage.kind)) return MakeSource(made);
+  if (std::holds_alternative<SourceSpec>(made.stage.kind))
+    return MakeSource(node, std::move(input));
   if (std::holds_alternative<MapSpec>(made.stage.kind)) return MakeMap(made, std::move(input));
   if (std::holds_alternative<BatchSpec>(made.stage.kind)) return MakeBatch(made, std::move(input));
   if (std::holds_alternative<FilterSpec>(made.stage.kind)) {
@@ -142,10 +152,18 @@ Result<StagePtr> PipelineBuilder::Make(size_t node, StagePtr input) {
   return MakeStore(node, std::move(input));
 }
 
-Result<StagePtr> PipelineBuilder::MakeSource(const plan::Node& node) {
-  SourceSpec& source = shared_->spec;
+Result<StagePtr> PipelineBuilder::MakeSource(size_t node, StagePtr input) {
+  StagePtr source = MakeOneSource(graph_.nodes[node], sources_[node]);
+  if (input == nullptr) return source;
+  return StagePtr(
+      std::make_unique<ConcatenateStage>(std::move(input), std::move(source), context_));
+}
+
+StagePtr PipelineBuilder::MakeOneSource(const plan::Node& node,
+                                        const std::shared_ptr<ReaderShared>& shared) {
+  SourceSpec& source = shared->spec;
   const std::string& name = node.stage.name;
-  const size_t files = shared_->files.paths.size();
+  const size_t files = shared->files.paths.size();
   if (source.cycle_length.automatic) {
     source.cycle_length = {plan::AutoCycle(static_cast<int64_t>(files), cores_), false};
     context_.ledger.Note("auto set " + name + ".cycle_length to " +
@@ -155,16 +173,15 @@ Result<StagePtr> PipelineBuilder::MakeSource(const plan::Node& node) {
   const Names names = Define(settled).back();
   if (files == 0) {
     auto runner = std::make_unique<SyntheticRunner>(source, names.stage, context_);
-    auto counting =
-        std::make_unique<CountingSource>(static_cast<uint64_t>(source.elements), context_);
+    auto counting = std::make_unique<CountingSource>(static_cast<uint64_t>(source.elements),
+                                                     shared->first_file, context_);
     return MakeWorkers(settled, name, names, std::move(counting), std::move(runner));
   }
   if (!plan::ThreadsOf(settled).own) {
-    return StagePtr(
-        std::make_unique<InlineSource>(shared_, SourceOptions{name, names.stage, names.queue}));
+    return std::make_unique<InlineSource>(shared, SourceOptions{name, names.stage, names.queue});
   }
   auto stage =
-      std::make_unique<ParallelSource>(shared_, SourceOptions{name, names.stage, names.queue});
+      std::make_unique<ParallelSource>(shared, SourceOptions{name, names.stage, names.queue});
   if (source.parallelism.automatic) {
     ParallelSource* const tuned = stage.get();
     tunables_.push_back({name + ".parallelism", 1,
@@ -172,7 +189,7 @@ Result<StagePtr> PipelineBuilder::MakeSource(const plan::Node& node) {
                          false, [tuned](int64_t value) { tuned->SetParallelism(value); },
                          [tuned] { return tuned->load(); }});
   }
-  return StagePtr(std::move(stage));
+  return stage;
 }
 
 StagePtr PipelineBuilder::MakeWorkers(const plan::Node& node, const std::string& name, Names names,

@@ -17,9 +17,9 @@ namespace stallscope::pipeline {
 
 class PipelineBuilder {
  public:
-  // `stores` is PipelineOptions::stores.
-  PipelineBuilder(const plan::Graph& graph, SourceFiles files, uint64_t seed, int64_t cores,
-                  std::string stores, StageContext& context);
+  // `files` of each source. `stores` is PipelineOptions::stores.
+  PipelineBuilder(const plan::Graph& graph, std::vector<SourceFiles> files, uint64_t seed,
+                  int64_t cores, std::string stores, StageContext& context);
 
   // The last stage; its threads run already.
   Result<StagePtr> Build();
@@ -34,7 +34,9 @@ class PipelineBuilder {
   };
 
   Result<StagePtr> Make(size_t node, StagePtr input);
-  Result<StagePtr> MakeSource(const plan::Node& node);
+  Result<StagePtr> MakeSource(size_t node, StagePtr input);
+  // Without those before it.
+  StagePtr MakeOneSource(const plan::Node& node, const std::shared_ptr<ReaderShared>& shared);
   Result<StagePtr> MakeMap(const plan::Node& node, StagePtr input);
   Result<StagePtr> MakeBatch(const plan::Node& node, StagePtr input);
   Result<StagePtr> MakeStore(size_t node, StagePtr input);
@@ -64,7 +66,8 @@ class PipelineBuilder {
   const int64_t cores_;
   const std::string stores_;
   StageContext& context_;
-  std::shared_ptr<ReaderShared> shared_;
+  const std::string fingerprint_;                       // of all files
+  std::vector<std::shared_ptr<ReaderShared>> sources_;  // by their nodes
   StageId last_;
   std::unique_ptr<ElementStore> sealed_;
   std::string sealed_path_;

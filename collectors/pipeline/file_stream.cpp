@@ -42,7 +42,7 @@ Result<std::optional<Element>> FileStream::Next() {
     }
     if (!read.value()) break;
     element.item = context.NewItem();
-    element.id.file = static_cast<uint32_t>(file_);
+    element.id.file = shared_.first_file + static_cast<uint32_t>(file_);
     element.id.epoch = epoch_;
     element.file = shared_.files.paths[file_];
     element.completed = NowTicks();

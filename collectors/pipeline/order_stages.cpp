@@ -7,6 +7,21 @@
 
 namespace stallscope::pipeline {
 
+Result<std::optional<Element>> ConcatenateStage::Next() {
+  if (!input_ended_) {
+    STALLSCOPE_ASSIGN_OR_RETURN(auto element, input_->Next());
+    if (element.has_value()) return element;
+    input_ended_ = true;
+  }
+  return source_->Next();
+}
+
+void ConcatenateStage::Restart(uint32_t epoch) {
+  input_ended_ = false;
+  input_->Restart(epoch);
+  source_->Restart(epoch);
+}
+
 Result<std::optional<Element>> ShardStage::Next() {
   for (;;) {
     STALLSCOPE_ASSIGN_OR_RETURN(auto element, input_->Next());

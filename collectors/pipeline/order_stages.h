@@ -36,6 +36,19 @@ class InlineStage final : public ChainedStage {
   std::vector<Element> job_;
 };
 
+// All elements of its input, then those of another source.
+class ConcatenateStage final : public ChainedStage {
+ public:
+  ConcatenateStage(StagePtr input, StagePtr source, StageContext& context)
+      : ChainedStage(std::move(input), context), source_(std::move(source)) {}
+  Result<std::optional<Element>> Next() override;
+  void Restart(uint32_t epoch) override;
+
+ private:
+  const StagePtr source_;
+  bool input_ended_ = false;
+};
+
 // Every count-th element, from the index-th on.
 class ShardStage final : public ChainedStage {
  public:

@@ -49,8 +49,8 @@ Result<std::unique_ptr<Pipeline>> Pipeline::BuildParts(const Spec& spec,
   context.ranges = options.ranges;
   context.slow_down = options.slow_down;
   context.batches = std::make_unique<TensorPool>(options.batch_memory);
-  STALLSCOPE_ASSIGN_OR_RETURN(SourceFiles files, FindFiles(parts->graph.source()));
-  parts->fingerprint = files.fingerprint;
+  STALLSCOPE_ASSIGN_OR_RETURN(std::vector<SourceFiles> files, FindFiles(spec));
+  parts->fingerprint = FingerprintOf(files);
   const int64_t cores = plan::TunerCores(spec.budget, std::thread::hardware_concurrency());
   PipelineBuilder builder(parts->graph, std::move(files), context.seed, cores, options.stores,
                           context);

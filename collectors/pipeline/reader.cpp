@@ -327,4 +327,25 @@ Result<SourceFiles> FindFiles(const SourceSpec& spec) {
   return files;
 }
 
+Result<std::vector<SourceFiles>> FindFiles(const Spec& spec) {
+  std::vector<SourceFiles> sources;
+  for (const StageSpec& stage : spec.stages) {
+    const auto* const source = std::get_if<SourceSpec>(&stage.kind);
+    if (source == nullptr) continue;
+    STALLSCOPE_ASSIGN_OR_RETURN(sources.emplace_back(), FindFiles(*source));
+  }
+  return sources;
+}
+
+std::string FingerprintOf(const std::vector<SourceFiles>& sources) {
+  if (sources.size() == 1) return sources.front().fingerprint;
+  std::string all;
+  for (const SourceFiles& source : sources) {
+    if (!source.fingerprint.empty()) all += source.fingerprint + "\n";
+  }
+  if (all.empty()) return "";
+  const XXH128_hash_t hash = XXH3_128bits(all.data(), all.size());
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
 }  // namespace stallscope::pipeline

@@ -34,11 +34,16 @@ struct SourceFiles {
   std::string fingerprint;           // of names, sizes and times; empty for what is made up
 };
 Result<SourceFiles> FindFiles(const SourceSpec& spec);
+// Of each source of the spec.
+Result<std::vector<SourceFiles>> FindFiles(const Spec& spec);
+// A single source's own.
+std::string FingerprintOf(const std::vector<SourceFiles>& sources);
 
 // What the source's readers share.
 struct ReaderShared {
   SourceSpec spec;
   SourceFiles files;
+  uint32_t first_file = 0;  // the number of its first file among those of all sources
   StageContext* context = nullptr;
   std::shared_ptr<data::TokenBucket> throttle;  // may be null
 };

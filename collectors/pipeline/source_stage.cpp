@@ -68,7 +68,7 @@ Result<std::optional<Element>> CountingSource::Next() {
   if (context_.token.cancelled()) return CancelledError();
   Element element;
   element.item = context_.NewItem();
-  element.id = {0, epoch_, next_++};
+  element.id = {file_, epoch_, next_++};
   element.label = static_cast<int64_t>(element.id.record % 10);
   context_.source_elements.fetch_add(1, std::memory_order_relaxed);
   return std::optional<Element>(std::move(element));

@@ -101,13 +101,15 @@ class ParallelSource final : public Stage {
 // Elements that are only numbers; SyntheticRunner generates their content.
 class CountingSource final : public Stage {
  public:
-  CountingSource(uint64_t elements, StageContext& context)
-      : elements_(elements), context_(context) {}
+  // `file`: of the elements' ids.
+  CountingSource(uint64_t elements, uint32_t file, StageContext& context)
+      : elements_(elements), file_(file), context_(context) {}
   Result<std::optional<Element>> Next() override;
   void Restart(uint32_t epoch) override;
 
  private:
   const uint64_t elements_;
+  const uint32_t file_;
   StageContext& context_;
   uint32_t epoch_ = 0;
   uint64_t next_ = 0;

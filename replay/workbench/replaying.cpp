@@ -26,8 +26,9 @@ Result<Spec> WithRunSettings(Spec spec, const ReplayOptions& options) {
   if (options.steps) {
     settings.push_back((job ? "job.steps=" : "trainer.steps=") + std::to_string(*options.steps));
   }
-  if (options.throttle_bytes_per_s && !spec.stages.empty()) {
-    settings.push_back(spec.stages.front().name +
+  for (const StageSpec& stage : spec.stages) {
+    if (!options.throttle_bytes_per_s || !std::holds_alternative<SourceSpec>(stage.kind)) continue;
+    settings.push_back(stage.name +
                        ".throttle_bytes_per_s=" + std::to_string(*options.throttle_bytes_per_s));
   }
   return ApplySettings(std::move(spec), settings);

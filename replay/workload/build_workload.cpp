@@ -329,6 +329,10 @@ Result<Workload> BuildWorkload(const model::Run& run, const attribution::Attribu
   if (spec.ok()) {
     const auto graph = plan::Lower(spec.value());
     if (!graph.ok()) return Cannot(run, graph.error().what, graph.error().hint);
+    const auto& stages = spec.value().stages;
+    if (stages.size() > 1 && std::holds_alternative<SourceSpec>(stages[1].kind)) {
+      return Cannot(run, "a run of several sources cannot be simulated", "replay it");
+    }
     recorded->spec = std::move(spec).value();
     for (const trace::StageInfo& stage : run.stages) names.push_back(stage.name);
   } else {

@@ -13,7 +13,7 @@ void Missing(const Case& c, std::vector<Draft>& drafts) {
   if (info.world_size < 2 || !c.spec.has_value()) return;
   const Spec& spec = *c.spec;
   if (FirstOf<ShardSpec>(spec) < spec.stages.size()) return;
-  const std::string& source = spec.stages.front().name;
+  const std::string& source = LastSource(spec);
   Draft draft =
       About(c, StageNamed(c, source), 1 - 1.0 / info.world_size,
             fmt::format("{} ranks read the same data: nothing shards the input", info.world_size));
@@ -62,9 +62,9 @@ void TooLate(const Case& c, std::vector<Draft>& drafts) {
        fmt::format("{} of step time is spent waiting for stages before {}", Percent(share), name));
   draft.args.value = std::to_string(count);
   Patch patch;
-  patch.changes.emplace_back(MoveChange{name, Place::After(spec.stages.front().name)});
-  Recommend(draft, fmt::format("shard directly after {}", spec.stages.front().name),
-            std::move(patch), OncePerShard(c, shard, count));
+  patch.changes.emplace_back(MoveChange{name, Place::After(LastSource(spec))});
+  Recommend(draft, fmt::format("shard directly after {}", LastSource(spec)), std::move(patch),
+            OncePerShard(c, shard, count));
   drafts.push_back(std::move(draft));
 }
 

@@ -74,6 +74,20 @@ TEST_SUITE("fast") {
     CHECK(untold->recommendation->text.find("twice as large") != std::string::npos);
   }
 
+  TEST_CASE("sharding: behind all sources") {
+    CaseBuilder builder;
+    stallscope::StageSpec more = builder.spec.stages.front();
+    more.name = "more";
+    builder.spec.stages.insert(builder.spec.stages.begin() + 1, more);
+    builder.TakeStagesFromSpec();
+    builder.run.info.world_size = 2;
+    const auto missing = builder.FindingOf("sharding");
+    REQUIRE(missing.has_value());
+    const auto changed = Apply(builder.spec, missing->recommendation->patch);
+    REQUIRE(changed.ok());
+    CHECK(changed.value().stages[2].name == "shard");
+  }
+
   TEST_CASE("batch-size: larger batches of which fewer make an update teach the same") {
     CaseBuilder builder;
     builder.Spend(stallscope::attribution::Category::kLaunch, 0.4, Bound::kLaunch);

@@ -31,11 +31,16 @@ bool Says(const std::string& line, const std::string& part) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("a pipeline has one source, its first stage") {
+  TEST_CASE("a pipeline begins with its sources, which agree on what all stages read") {
     CHECK(Says(WhyNot(R"({"stages": [{"name": "r", "repeat": {}}]})"),
                "stages[0]: the first stage is a repeat; begin with a source"));
-    CHECK(Says(WhyNot(WithStages(R"({"name": "t", "source": {"format": "synthetic"}})")),
-               "stages[1]: 't' is a second source"));
+    const std::string second = R"({"name": "t", "source": {"format": "synthetic"}})";
+    CHECK(WhyNot(WithStages(second)) == "read");
+    CHECK(Says(WhyNot(WithStages(R"({"name": "again", "repeat": {}}, )" + second)),
+               "stages[2]: 't' is a source behind 'again'; sources come first"));
+    CHECK(Says(WhyNot(WithStages(
+                   R"({"name": "t", "source": {"format": "synthetic", "on_error": "skip"}})")),
+               "stages[1].source.on_error: on_error of 't' is not that of the first source"));
     CHECK(WhyNot(WithSource(R"("format": "synthetic")")) == "read");
   }
 

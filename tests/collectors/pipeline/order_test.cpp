@@ -70,6 +70,43 @@ TEST_SUITE("fast") {
     CHECK(ids(R"("cycle_length": 9, "parallelism": "auto")") == ids(R"("cycle_length": 9)"));
   }
 
+  TEST_CASE("sources in a row follow each other in every epoch, whatever their workers") {
+    ScratchDir dir;
+    const std::string glob = WriteRecords(dir, {2, 1});
+    const auto ids = [&](const std::string& knobs, const std::string& more) {
+      return RunStages(Source(glob) +
+                       R"(, {"name": "more", "source": {"format": "synthetic", "elements": 2)" +
+                       knobs +
+                       R"(}}, {"name": "last", "source": {"format": "tfrecord", "files": [")" +
+                       dir / "f0" + R"("]}})" + more)
+          .Ids();
+    };
+    const std::string pass = "0:0@0 0:1@0 1:0@0 2:0@0 2:1@0 3:0@0 3:1@0";
+    CHECK(ids("", "") == pass);
+    CHECK(ids(R"(, "parallelism": 2)", "") == pass);
+    std::string second = pass;
+    std::replace(second.begin(), second.end(), '@', '#');
+    for (size_t at; (at = second.find("#0")) != std::string::npos;) second.replace(at, 2, "@1");
+    CHECK(ids("", R"(, {"name": "again", "repeat": {"count": 2}})") == pass + " " + second);
+    CHECK(ids("", R"(, {"name": "shard", "shard": {"count": 3, "index": 2}})") == "1:0@0 3:0@0");
+  }
+
+  TEST_CASE("a store of several sources belongs to the data of all of them") {
+    ScratchDir dir;
+    const std::string glob = WriteRecords(dir, {2, 1});
+    const auto run = [&](int elements) {
+      return RunStages(Source(glob) +
+                       R"(, {"name": "more", "source": {"format": "synthetic", "elements": )" +
+                       std::to_string(elements) + R"(}}, {"name": "kept", "snapshot": {"path": ")" +
+                       dir / "kept" + "\"}}");
+    };
+    CHECK(run(2).ids.size() == 5);
+    const Delivered again = run(2);
+    CHECK(again.ids.size() == 5);
+    CHECK(again.stats.elements == 0);  // nothing was read
+    CHECK(run(3).ids.size() == 6);
+  }
+
   TEST_CASE("without order every element still comes, once") {
     ScratchDir dir;
     const std::string glob = WriteRecords(dir, {9, 1, 7, 4});
