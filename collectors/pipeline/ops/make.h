@@ -24,6 +24,9 @@ OpPtr MakeTextOp(const OpInstance& call, const FeatureKeys& keys);
 // ImageNet's usual figures, of value * by + offset.
 data::NormalizeBy NormalizationOf(const OpCall& normalize);
 
+// tokenize, pad
+OpPtr MakeTextOp(const OpInstance& call, const FeatureKeys& keys);
+
 // The region of an image that a crop takes, and the side it is resized to (0: not resized).
 struct CropPlan {
   OpInstance call;  // crop or random_resized_crop
