@@ -156,7 +156,7 @@ JobEngine::JobEngine(const JobSetup& setup, uint64_t seed, uint64_t steps)
       workers_(setup.workers),
       pass_(setup.workers, setup.ahead, setup.in_order) {
   if (seed != 1) shift_ = SplitMix(seed) % costs_.batches.size();
-  if (costs_.loader.iterable && setup.same_shards && setup.workers > 0) {
+  if (costs_.loader.iterable && costs_.loader.num_workers == setup.workers && setup.workers > 0) {
     of_worker_.resize(setup.workers);
     for (size_t i = 0; i < costs_.batches.size(); ++i) {
       const uint32_t worker = costs_.batches[i].worker;

@@ -20,8 +20,7 @@ struct JobSetup {
   uint32_t ahead = 2;
   bool in_order = true;
   bool persistent = false;
-  bool same_shards = true;  // each worker of an iterable data set has the share that was recorded
-  bool pins = false;        // in its own thread, if the loader has workers
+  bool pins = false;  // in its own thread, if the loader has workers
   uint32_t math_threads = 1;
   double cores = 1;
   double fetch_scale = 1;    // of all that a batch costs before it is handed out

@@ -87,8 +87,6 @@ JobSetup SetupOfLoader(const JobCosts& costs, const LoaderSpec& loader, double c
   setup.ahead = static_cast<uint32_t>(std::max<int64_t>(1, loader.prefetch_factor));
   setup.in_order = loader.in_order;
   setup.persistent = loader.persistent_workers;
-  setup.same_shards = loader.num_workers == costs.loader.num_workers &&
-                      loader.num_shards == costs.loader.num_shards;
   setup.pins = loader.pin_memory && costs.pins;
   setup.cores = cores;
   if (costs.start.has_value()) setup.start = *costs.start;

@@ -75,6 +75,9 @@ class JobComparison {
     const LoaderSpec& before = costs.loader;
     if (now.num_workers != before.num_workers) CompareWorkers(name, now, costs);
     if (now.pin_memory != before.pin_memory) ComparePinning(name, costs);
+    if (now.num_shards != before.num_shards) {
+      Cannot(name + ".num_shards", "one run does not show what another worker's share would cost");
+    }
     if (now.num_workers == 0) return CompareBatch(name, before, now);
     const bool starts_again = !costs.passes.empty();
     if (now.persistent_workers != before.persistent_workers && starts_again && !costs.start) {
@@ -88,7 +91,6 @@ class JobComparison {
              "one run cannot tell how long workers take to start in another way");
     }
     if (now.in_order != before.in_order) Doubt(kOrderDoubt);
-    if (now.num_shards != before.num_shards) CompareShards(name, now);
     CompareBatch(name, before, now);
   }
 
@@ -119,15 +121,6 @@ class JobComparison {
                                "it takes only its share";
     change_.by_name_only = shards;
     Doubt(kShardsDoubt, shards);
-  }
-
-  // Of a stream that workers divide among themselves: one without a shard has nothing to load.
-  void CompareShards(const std::string& name, const LoaderSpec& now) {
-    if (now.num_shards < now.num_workers) {
-      return Cannot(name + ".num_shards",
-                    "one run does not show how unequal the workers' shares are");
-    }
-    Doubt(kShardsDoubt, name + ".num_shards: assumes that each worker gets an equal share");
   }
 
   void CompareBatch(const std::string& name, const LoaderSpec& before, const LoaderSpec& now) {

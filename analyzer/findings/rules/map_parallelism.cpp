@@ -47,7 +47,8 @@ void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
     }
     draft.args.value = WorkersInCode(c, workers);
     Patch patch = StageSetting(c, stage.id, "parallelism", workers);
-    if (model::IsJob(c.run) && role == StageRole::kMap) {
+    // TensorFlow may have fused the map with the batch behind it.
+    if (model::IsJob(c.run) && (role == StageRole::kMap || model::BaseOf(stage.kind) == "Map")) {
       patch = LoaderSetting(c, stage.id, "num_parallel_calls", workers);
     }
     Recommend(draft, fmt::format("give {} {} workers{}", stage.name, workers, UpToTheCores(c)),

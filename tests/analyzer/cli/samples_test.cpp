@@ -39,7 +39,8 @@ TEST_SUITE("fast") {
       const char* near_miss;
     };
     for (const Row& row :
-         {Row{"persistent-workers", "findings/persistent-workers.sst", "findings/slow-op.sst"},
+         {Row{"bucket-by-length", "findings/bucket-by-length.sst", "findings/slow-op.sst"},
+          Row{"persistent-workers", "findings/persistent-workers.sst", "findings/slow-op.sst"},
           Row{"slow-op", "findings/slow-op.sst", "findings/transport.sst"},
           Row{"slow-shard", "findings/slow-shard.sst", "findings/cache-place.sst"},
           Row{"transport", "findings/transport.sst", "findings/slow-op.sst"},

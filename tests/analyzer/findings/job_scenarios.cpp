@@ -207,6 +207,7 @@ TEST_SUITE("fast") {
     CaseBuilder b;
     MakeJob(b, Cause::kCpu);
     b.run.info.imported_from = "xplane";  // joined
+    b.run.stages[b.IdOf("decode").value].kind = "MapAndBatch";
     trace::LoaderInfo& info = b.run.loaders[0].info;
     info.kind = "tf.data.Dataset";
     info.file = "/u/train.py";

@@ -358,7 +358,7 @@ TEST_SUITE("fast") {
     CHECK(extent("l = «DataLoader(ds)»\n") == findings::CodeExtent{5, 1, 19});
     CHECK(extent("a\nl = «DataLoader(\n\tds,\n)»\n") == findings::CodeExtent{5, 4, 2});
     // Two bytes are one unit, four bytes are two.
-    CHECK(extent("é, l = 1, «DataLoader('é\U0001F600')»\n") == findings::CodeExtent{11, 1, 27});
+    CHECK(extent("é, l = 1, «DataLoader('é\U0001F600')»\n") == findings::CodeExtent{11, 1, 28});
     CHECK(extent("l = «DataLoader(ds)\n") == findings::CodeExtent{});  // only its line is known
 
     const trace::CallSite call = LoaderOf("l = «DataLoader(\nds)»\n").info.call;

@@ -192,9 +192,10 @@ class Instead:
         return getattr(self._stallscope_original, name)
 
     def __setattr__(self, name, value):
-        own_field = name.startswith("_stallscope_")
-        (object.__setattr__ if own_field else setattr)(
-            self if own_field else self._stallscope_original, name, value)
+        if name.startswith("_stallscope_"):
+            object.__setattr__(self, name, value)
+        else:
+            setattr(self._stallscope_original, name, value)
 
     def __delattr__(self, name):
         delattr(self._stallscope_original, name)
