@@ -253,8 +253,8 @@ def pytorch():
         "mean": [0.5] * 3, "std": [0.5] * 3, "collections": __import__("collections"), "loader": [],
         "train_step": lambda *_: None,
     }
-    for name in ("decode", "augment", "read", "fn", "first_fn", "norm", "batch_", "wide", "cheap", "first",
-                 "second", "call", "stage"):
+    for name in ("decode", "augment", "read", "fn", "first_fn", "norm", "batch_", "wide", "cheap",
+                 "first", "second", "call", "stage"):
         scope.setdefault(name, value)
 
     def loads(**wanted):
