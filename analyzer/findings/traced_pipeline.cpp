@@ -82,36 +82,59 @@ std::vector<Interval> IntervalsOf(const model::Run& run, const model::Track& tra
   return intervals;
 }
 
+bool SameThread(const trace::TrackInfo& a, const trace::TrackInfo& b) {
+  return a.thread == b.thread && a.name == b.name && a.process == b.process;
+}
+
+std::vector<Interval> WorkOn(const model::Run& run, const model::Track& track) {
+  return IntervalsOf(run, track, [](const trace::SpanClass& span) -> std::optional<uint32_t> {
+    if (span.kind != trace::SpanKind::kWork || !span.stage.known()) return std::nullopt;
+    return span.stage.value;
+  });
+}
+
+std::vector<Interval> OpsOn(const model::Run& run, const model::Track& track) {
+  return IntervalsOf(run, track, [](const trace::SpanClass& span) -> std::optional<uint32_t> {
+    if (span.activity != trace::SpanActivity::kOperator) return std::nullopt;
+    return span.name.value;
+  });
+}
+
+// The trainer's thread waits for batches.
+bool IsTrainers(const model::Run& run, const model::Track& track) {
+  const auto& classes = track.spans.span_class;
+  return std::any_of(classes.begin(), classes.end(), [&](uint16_t what) {
+    return run.span_classes[what].activity == trace::SpanActivity::kLoader;
+  });
+}
+
 // Calls take(piece of work, name of the operation) for what the stage itself ran, thread by thread
-// in the order of time. An operation belongs to the innermost work around it on its thread.
+// in the order of time. An operation belongs to the innermost work around it on its thread. While
+// the trainer's thread works for a stage, a pool's thread that works for none runs its functions.
 template <class Take>
 void ForEachOp(const Case& c, StageId stage, Take&& take) {
   const model::Run& run = c.run;
-  size_t pieces_before = 0;
+  std::vector<std::pair<const model::Track*, std::vector<Interval>>> workers;
   for (const model::Track& track : run.tracks) {
     if (track.info.kind != trace::TrackKind::kThread) continue;
-    const std::vector<Interval> work =
-        IntervalsOf(run, track, [](const trace::SpanClass& span) -> std::optional<uint32_t> {
-          if (span.kind != trace::SpanKind::kWork || !span.stage.known()) return std::nullopt;
-          return span.stage.value;
-        });
+    std::vector<Interval> work = WorkOn(run, track);
+    if (!work.empty()) workers.emplace_back(&track, std::move(work));
+  }
+  size_t pieces_before = 0;
+  for (const auto& [thread, work] : workers) {
+    const model::Track& track = *thread;
     const bool works = std::any_of(
         work.begin(), work.end(), [&](const Interval& piece) { return piece.what == stage.value; });
-    if (!works) continue;
+    const bool in_pool = works && IsTrainers(run, track);
     for (const model::Track& detail : run.tracks) {
-      const bool same_thread = detail.info.kind == trace::TrackKind::kDetail &&
-                               detail.info.thread == track.info.thread &&
-                               detail.info.name == track.info.name &&
-                               detail.info.process == track.info.process;
-      if (!same_thread) continue;
-      const std::vector<Interval> ops =
-          IntervalsOf(run, detail, [](const trace::SpanClass& span) -> std::optional<uint32_t> {
-            if (span.activity != trace::SpanActivity::kOperator) return std::nullopt;
-            return span.name.value;
-          });
+      if (!works || detail.info.kind != trace::TrackKind::kDetail) continue;
+      const bool works_itself = std::any_of(
+          workers.begin(), workers.end(),
+          [&](const auto& worker) { return SameThread(worker.first->info, detail.info); });
+      if (!SameThread(track.info, detail.info) && (!in_pool || works_itself)) continue;
       std::vector<size_t> open;
       size_t next = 0;
-      for (const Interval& op : ops) {
+      for (const Interval& op : OpsOn(run, detail)) {
         while (next < work.size() && work[next].start_ns <= op.start_ns) open.push_back(next++);
         while (!open.empty() && work[open.back()].end_ns < op.end_ns) open.pop_back();
         if (open.empty() || work[open.back()].what != stage.value) continue;

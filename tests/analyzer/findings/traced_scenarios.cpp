@@ -22,7 +22,13 @@ StageSpec StageLike(const Iterator& iterator) {
   if (is("Batch")) return {iterator.name, BatchSpec{}};
   if (is("Prefetch")) return {iterator.name, PrefetchSpec{}};
   if (is("Map")) return {iterator.name, MapSpec{.ops = {"busy(0)"}, .parallelism = {2, false}}};
-  return {iterator.name, SourceSpec{}};
+  if (is("Repeat")) return {iterator.name, RepeatSpec{}};
+  if (is("Shuffle")) return {iterator.name, ShuffleSpec{16}};
+  if (is("Shard")) return {iterator.name, ShardSpec{2, 0}};
+  if (is("Cache")) return {iterator.name, CacheSpec{}};
+  SourceSpec source;
+  source.format = SourceFormat::kSynthetic;
+  return {iterator.name, source};
 }
 
 // The case as TensorFlow's profiler would show it: with these iterators, and without a spec.
