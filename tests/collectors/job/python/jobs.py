@@ -458,7 +458,7 @@ def unhooked():
 
 def ahead_in_a_thread(load=0, train=0, every=1, loader=None):
     batches = queue.Queue(4)
-    loader = loader or DataLoader(Slow(64, load), batch_size=4)
+    loader = loader or DataLoader(SlowToLoad(64, load), batch_size=4)
 
     def run():
         for batch in loader:
@@ -475,7 +475,7 @@ def ahead_in_a_thread(load=0, train=0, every=1, loader=None):
     thread.join()
 
 
-class Slow(Squares):
+class SlowToLoad(Squares):
     def __init__(self, count, seconds):
         Squares.__init__(self, count)
         self.seconds = seconds
@@ -490,7 +490,7 @@ def slow_ahead_in_a_thread():
 
 
 def slow_behind_a_thread():
-    loader = DataLoader(Slow(64, 0.0005), batch_size=4)
+    loader = DataLoader(SlowToLoad(64, 0.0005), batch_size=4)
     check = DataLoader(Squares(8), batch_size=4)
     for _ in range(2):
         ahead_in_a_thread(train=0.02, loader=loader)
