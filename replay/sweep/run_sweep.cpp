@@ -252,7 +252,8 @@ Status SweepWorker::Probe(Point& point) {
 // Once more, if other programs had more of the cores than in the quietest run so far: the quieter
 // one counts. Other work that never ends affects all runs alike. The same if it read from disk what
 // the warmest run so far, or this one made again, has from the page cache: the first run of a sweep
-// is often the base, and everything would seem to gain against it.
+// is often the base, and everything would seem to gain against it. Not after a run that fills a
+// store, which the same run made again would read.
 Result<Outcome> SweepWorker::MeasureQuietly(const Spec& spec, const RunWish& wish) {
   STALLSCOPE_ASSIGN_OR_RETURN(Outcome outcome, work_.bench->Measure(spec, wish));
   double least = outcome.figure.others;
@@ -268,7 +269,7 @@ Result<Outcome> SweepWorker::MeasureQuietly(const Spec& spec, const RunWish& wis
   const bool measured = !outcome.failed.has_value() && !outcome.stopped;
   const bool disturbed = outcome.figure.others > least + kDisturbing;
   const bool cold = outcome.figure.from_disk > warmest + kColdShare;
-  if (!measured || (!disturbed && !cold)) return outcome;
+  if (!measured || (!disturbed && !cold) || !FilledBy(spec, outcome.rerun).empty()) return outcome;
   STALLSCOPE_ASSIGN_OR_RETURN(Outcome again, work_.bench->Measure(spec, wish));
   const bool quieter = !again.failed.has_value() && again.figure.others < outcome.figure.others;
   const bool warmer =
