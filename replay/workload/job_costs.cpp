@@ -14,6 +14,7 @@
 #include "analyzer/model/job_spec.h"
 #include "analyzer/model/profiled.h"
 #include "replay/workload/span_costs.h"
+#include "replay/workload/unseen_cpu.h"
 #include "replay/workload/worker_start.h"
 
 namespace stallscope::replay {
@@ -24,8 +25,6 @@ constexpr size_t kMostBatches = 65'536;
 constexpr std::string_view kWorkerName = "worker ";
 // Of the CPU that the main process's other threads burn for a batch: more is the math library's.
 constexpr double kQueuesNs = 400'000;
-// Fewer batches do not show what is burned besides them.
-constexpr double kFewestSeen = 8;
 // Less of a step's CPU than this is no work that threads share.
 constexpr double kShared = 0.1;
 constexpr std::string_view kFirstLoader = "loader";
@@ -47,27 +46,12 @@ struct Row {
   bool received = false;
 };
 
-struct Work {
-  int64_t start_ns = 0;
-  int64_t end_ns = 0;
-  int64_t cpu_ns = 0;
-  bool counts = false;  // a step of the main process, a fetch of a worker
-};
-
 // Of one process.
 struct Process {
-  std::optional<uint32_t> worker;                     // its number
-  std::vector<Work> work;                             // of its recorded threads
-  std::vector<std::pair<int64_t, double>> cpu;        // samples of its counter
+  std::optional<uint32_t> worker;  // its number
+  std::vector<RecordedWork> work;  // of its recorded threads
+  CpuSamples cpu;
   std::optional<std::pair<int64_t, int64_t>> booted;  // a worker: from its start to its first batch
-};
-
-// CPU that processes burned outside of their recorded work, while it was sampled.
-struct Unseen {
-  double cpu_ns = 0;
-  double batches = 0;
-  // 0 if too few show it.
-  double PerBatch() const { return batches < kFewestSeen ? 0 : std::max(0.0, cpu_ns / batches); }
 };
 
 enum class Role : uint8_t { kNone, kSample, kFetch, kCollate, kTransport, kPin, kTrain };
@@ -138,9 +122,7 @@ class JobReader {
   void TakeStarts();
   void TakeExtras();
   void TakeMemory();
-  attribution::Intervals Sampled(const Process& process) const;
   double PausePerStep() const;
-  void AddUnseen(const Process& process, Unseen& all) const;
   bool IsMain(ProcessId process) const { return process == loader_.info.process; }
   // True for another loader's queue.
   bool IsOthers(const trace::SpanClass& wait) const {
@@ -518,52 +500,6 @@ void JobReader::TakeStarts() {
   costs_.start->first_step = firsts_.first_step;
 }
 
-// Between two samples of the process's counter each, in the window and while it works. Starting
-// workers is left out: what that burns is no cost of a batch.
-attribution::Intervals JobReader::Sampled(const Process& process) const {
-  attribution::Interval within = {INT64_MAX, INT64_MIN};
-  for (const Work& work : process.work) {
-    within.start_ns = std::min(within.start_ns, work.start_ns);
-    within.end_ns = std::max(within.end_ns, work.end_ns);
-  }
-  within.start_ns = std::max(within.start_ns, attribution_.window.start_ns);
-  within.end_ns = std::min(within.end_ns, attribution_.window.end_ns);
-  const attribution::Intervals startups = attribution::UnionWithin(startups_, within);
-  attribution::Intervals sampled;
-  for (size_t i = 0; i + 1 < process.cpu.size(); ++i) {
-    const attribution::Interval at = {process.cpu[i].first, process.cpu[i + 1].first};
-    if (at.start_ns < within.start_ns || at.end_ns > within.end_ns) continue;
-    const auto startup = std::partition_point(
-        startups.begin(), startups.end(),
-        [&](const attribution::Interval& other) { return other.end_ns <= at.start_ns; });
-    if (startup == startups.end() || startup->start_ns >= at.end_ns) sampled.push_back(at);
-  }
-  return attribution::UnionWithin(std::move(sampled), within);
-}
-
-void JobReader::AddUnseen(const Process& process, Unseen& all) const {
-  const attribution::Intervals sampled = Sampled(process);
-  for (const auto& [time, value] : process.cpu) {
-    for (const attribution::Interval& at : sampled) {
-      if (time == at.start_ns) all.cpu_ns -= value;
-      if (time == at.end_ns) all.cpu_ns += value;
-    }
-  }
-  for (const Work& work : process.work) {
-    auto at = std::partition_point(
-        sampled.begin(), sampled.end(),
-        [&](const attribution::Interval& other) { return other.end_ns <= work.start_ns; });
-    for (; at != sampled.end() && at->start_ns < work.end_ns; ++at) {
-      const int64_t seen =
-          std::min(at->end_ns, work.end_ns) - std::max(at->start_ns, work.start_ns);
-      const double part =
-          static_cast<double>(seen) / static_cast<double>(work.end_ns - work.start_ns);
-      all.cpu_ns -= part * static_cast<double>(work.cpu_ns);
-      if (work.counts) all.batches += part;
-    }
-  }
-}
-
 // On average, those between passes included.
 double JobReader::PausePerStep() const {
   double ns = 0;
@@ -576,14 +512,16 @@ double JobReader::PausePerStep() const {
 }
 
 void JobReader::TakeExtras() {
-  Unseen workers;
+  const attribution::Interval window = {attribution_.window.start_ns, attribution_.window.end_ns};
+  UnseenCpu workers;
   for (const Process& process : processes_) {
-    if (process.worker) AddUnseen(process, workers);
+    if (process.worker) workers.Add(process.work, process.cpu, window, startups_);
   }
   costs_.worker_extra_ns = workers.PerBatch();
   if (!loader_.info.process.known() || costs_.steps.empty()) return;
-  Unseen main;
-  AddUnseen(processes_[loader_.info.process.value], main);
+  UnseenCpu main;
+  const Process& trains = processes_[loader_.info.process.value];
+  main.Add(trains.work, trains.cpu, window, startups_);
   double extra = std::max(0.0, main.PerBatch() - costs_.hand_out_ns);
   if (const double pause_ns = PausePerStep(); pause_ns > 0) {
     costs_.pause_cpu_share = std::min(1.0, extra / pause_ns);
