@@ -24,8 +24,7 @@ Draft Whole(const Case& c, StageId map, const std::string& pair) {
                       fmt::format("{} of step time is spent waiting for {}, which decodes entire "
                                   "images only to crop them ({})",
                                   Percent(share), NameOf(c, map), pair));
-  Show(draft, Evidence::Kind::kSpans,
-       fmt::format("{}: {} of step time is spent waiting for it", NameOf(c, map), Percent(share)));
+  ShowWaiting(draft, c, map, share);
   return draft;
 }
 

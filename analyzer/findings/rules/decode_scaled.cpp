@@ -81,8 +81,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
                         fmt::format("{} of step time is spent waiting for {}, which decodes entire "
                                     "images (files of {}) only to make them {} pixels wide",
                                     Percent(share), stage.name, Bytes(bytes), scaling->side));
-    Show(draft, Evidence::Kind::kSpans,
-         fmt::format("{}: {} of step time is spent waiting for it", stage.name, Percent(share)));
+    ShowWaiting(draft, c, stage.id, share);
     draft.args.value = std::to_string(scaling->of);
     Recommend(draft, fmt::format("decode at 1/{} of the size", scaling->of),
               Scaled(stage.name, *map, *scaling), WithTimeTimes(stage.id, kLeftOfScaledDecode));

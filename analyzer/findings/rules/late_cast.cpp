@@ -19,8 +19,7 @@ Draft Early(const Case& c, StageId map, const std::string& pair) {
                       fmt::format("{} of step time is spent waiting for {}, which runs {} and so "
                                   "moves four times the bytes",
                                   Percent(share), NameOf(c, map), pair));
-  Show(draft, Evidence::Kind::kSpans,
-       fmt::format("{}: {} of step time is spent waiting for it", NameOf(c, map), Percent(share)));
+  ShowWaiting(draft, c, map, share);
   draft.finding.stands_alone = true;
   return draft;
 }

@@ -58,9 +58,7 @@ void OfTrace(const Case& c, std::vector<Draft>& drafts) {
   Draft draft =
       Copying(c, map, pipeline[at], share, NumberSettingOf(c, pipeline[at], "batch_size"));
   for (size_t i = before + 1; i < at; ++i) {
-    Show(draft, Evidence::Kind::kSpans,
-         fmt::format("{}: {} of step time is spent waiting for it", NameOf(c, pipeline[i]),
-                     Percent(Blamed(c, pipeline[i], kCauses))));
+    ShowWaiting(draft, c, pipeline[i], Blamed(c, pipeline[i], kCauses));
   }
   RecommendUnpriced(draft,
                     fmt::format("let {} write directly into the batch{}", NameOf(c, map), between),

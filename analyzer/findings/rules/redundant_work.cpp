@@ -34,8 +34,7 @@ Draft Idle(const Case& c, StageId map, const std::string& what) {
   Draft draft = About(c, map, share,
                       fmt::format("{} of step time is spent waiting for {}, which runs {}",
                                   Percent(share), NameOf(c, map), what));
-  Show(draft, Evidence::Kind::kSpans,
-       fmt::format("{}: {} of step time is spent waiting for it", NameOf(c, map), Percent(share)));
+  ShowWaiting(draft, c, map, share);
   draft.finding.stands_alone = true;
   return draft;
 }

@@ -36,6 +36,12 @@ void Show(Draft& draft, Evidence::Kind kind, std::string text) {
   evidence.text = std::move(text);
 }
 
+void ShowWaiting(Draft& draft, const Case& c, StageId stage, double share) {
+  Show(
+      draft, Evidence::Kind::kSpans,
+      fmt::format("{}: {} of step time is spent waiting for it", NameOf(c, stage), Percent(share)));
+}
+
 void ShowCounter(Draft& draft, const Case& c, std::string_view counter, std::string text) {
   for (const auto& known : c.run.counters) {
     if (known.name != counter) continue;

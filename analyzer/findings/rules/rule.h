@@ -56,6 +56,8 @@ Severity SeverityOf(double share);
 Draft About(const Case& c, StageId stage, double share, std::string text);
 
 void Show(Draft& draft, Evidence::Kind kind, std::string text);
+// That `share` of step time is spent waiting for the stage.
+void ShowWaiting(Draft& draft, const Case& c, StageId stage, double share);
 // A counter of this name, if the run has it.
 void ShowCounter(Draft& draft, const Case& c, std::string_view counter, std::string text);
 
