@@ -12,6 +12,9 @@ namespace stallscope::attribution {
 namespace {
 
 constexpr size_t kLeastSteps = 3;
+// Reads come in chunks: between two long steps of a first pass some are as short as any.
+constexpr size_t kMostBetween = 2;
+constexpr double kRarely = 0.02;
 
 size_t CountIndices(const std::vector<model::StepInterval>& intervals, size_t first, size_t end) {
   size_t count = 0;
@@ -130,13 +133,23 @@ size_t WarmupSteps(const std::vector<int64_t>& durations_ns) {
   const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(steps / 2);
   std::nth_element(sorted.begin(), middle, sorted.end());
   const auto median = static_cast<double>(*middle);
-  const auto unlike = [&](int64_t ns) {
-    const auto duration = static_cast<double>(ns);
-    return duration > kUnlikeTheMedian * median || kUnlikeTheMedian * duration < median;
+  const auto longer = [&](int64_t ns) {
+    return static_cast<double>(ns) > kUnlikeTheMedian * median;
   };
+  const auto unlike = [&](int64_t ns) {
+    return longer(ns) || kUnlikeTheMedian * static_cast<double>(ns) < median;
+  };
+  const auto most = static_cast<size_t>(kMostWarmUp * static_cast<double>(steps));
   size_t warmup = 0;
   while (warmup < steps && unlike(durations_ns[warmup])) ++warmup;
-  const auto most = static_cast<size_t>(kMostWarmUp * static_cast<double>(steps));
+  size_t burst = warmup > 0 && longer(durations_ns.front()) ? warmup : 0;
+  for (size_t i = burst; burst > 0 && i < steps && i - burst <= kMostBetween; ++i) {
+    if (longer(durations_ns[i])) burst = i + 1;
+  }
+  const auto later = std::count_if(durations_ns.begin() + static_cast<std::ptrdiff_t>(burst),
+                                   durations_ns.end(), longer);
+  const bool rare = static_cast<double>(later) <= kRarely * static_cast<double>(steps - burst);
+  if (rare && burst > warmup && burst <= most) warmup = burst;
   if (warmup > std::max<size_t>(most, 1)) warmup = 1;
   return std::min(warmup, steps - kLeastSteps);
 }

@@ -12,9 +12,10 @@ constexpr double kUnlikeTheMedian = 1.5;
 constexpr double kMostWarmUp = 0.25;
 
 // How many of the first steps are warm-up, by their durations: those at the beginning that differ
-// from the median of all by more than a factor of 1.5, either way. If that is more than a quarter
-// of the run, it is a phase of the run and not warm-up, and at most the first step is left out. At
-// least 3 steps remain.
+// from the median of all by more than a factor of 1.5, either way. Between long ones up to two may
+// be like the median, if steps that long hardly come later. If that is more than a quarter of the
+// run, it is a phase of the run and not warm-up, and at most the first step is left out. At least 3
+// steps remain.
 size_t WarmupSteps(const std::vector<int64_t>& durations_ns);
 
 // The window without this many steps. Without any steps it is the whole run.

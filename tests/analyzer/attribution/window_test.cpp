@@ -46,6 +46,24 @@ TEST_SUITE("fast") {
     CHECK(WarmupSteps({300, 100, 300, 100, 100, 100, 100, 100}) == 1);
   }
 
+  TEST_CASE("warm-up: long steps with short ones between, if they do not come again") {
+    std::vector<int64_t> durations(100, 100);
+    for (const size_t step : {0U, 2U, 5U, 6U, 9U, 12U}) durations[step] = 900;
+    CHECK(WarmupSteps(durations) == 13);
+    durations[60] = 900;
+    CHECK(WarmupSteps(durations) == 13);
+    durations[62] = durations[64] = 900;
+    CHECK(WarmupSteps(durations) == 1);
+
+    std::vector<int64_t> apart(100, 100);
+    apart[0] = apart[4] = 900;
+    CHECK(WarmupSteps(apart) == 1);
+
+    std::vector<int64_t> quarter(40, 100);
+    for (size_t step = 0; step < 40; step += 3) quarter[step] = 900;
+    CHECK(WarmupSteps(quarter) == 1);
+  }
+
   TEST_CASE("warm-up: more than a quarter of the steps is a phase of the run") {
     // Exactly a quarter is warm-up still.
     CHECK(WarmupSteps({300, 300, 100, 100, 100, 100, 100, 100}) == 2);
