@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "gui/viewmodel/selection.h"
+#include "gui/viewmodel/timeline_hit.h"
 #include "tests/gui/session/scene.h"
 #include "tests/support/job_trace.h"
 
