@@ -204,10 +204,7 @@ class Marks {
       return step.start_ns >= range.start_ns && step.start_ns < range.end_ns;
     });
     std::string text = words::BothNs(range.ns());
-    if (!steps.empty()) {
-      text +=
-          ", " + words::Grouped(static_cast<uint64_t>(count)) + (count == 1 ? " step" : " steps");
-    }
+    if (!steps.empty()) text += ", " + words::Counted(static_cast<uint64_t>(count), "step");
     return text;
   }
 
