@@ -244,12 +244,7 @@ TEST_SUITE("fast") {
         b.Kernel(b.Stream(d), -kFar, 0);
       }
       for (uint64_t k = 0; k < 4; ++k) {
-        b.Step({.index = k,
-                .requested = -kFar,
-                .received = kFar,
-                .issued = kFar,
-                .done = kFar,
-                .track = trainer});
+        b.Step({.index = k, .requested = -kFar, .received = kFar, .done = kFar, .track = trainer});
       }
       const Attribution a = Attribute(b.Take());
       CHECK(a.window.ns() > 0);

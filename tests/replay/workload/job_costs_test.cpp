@@ -80,7 +80,6 @@ struct Evaluating : RunBuilder {
         Step({.index = pass * 20 + i,
               .requested = now,
               .received = now + 10 * kMs,
-              .issued = now + 10 * kMs,
               .done = now + 15 * kMs,
               .batch = item,
               .track = main,
@@ -161,7 +160,6 @@ struct Restarting : RunBuilder {
         Step({.index = pass * 6 + i,
               .requested = now,
               .received = now + kMs,
-              .issued = now + kMs,
               .done = done,
               .batch = item,
               .samples = 4});
