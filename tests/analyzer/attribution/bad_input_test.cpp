@@ -7,11 +7,9 @@
 #include <vector>
 
 #include "analyzer/attribution/attribution.h"
-#include "analyzer/model/loader.h"
 #include "tests/analyzer/attribution/run_builder.h"
-#include "tests/support/paths.h"
+#include "tests/support/loaded_run.h"
 #include "tests/support/random.h"
-#include "tests/support/trace_builder.h"
 
 using namespace stallscope;
 using namespace stallscope::attribution;
@@ -23,13 +21,7 @@ using trace::WaitCause;
 
 namespace {
 
-Attribution AttributionOf(TraceBuilder& trace) {
-  const ScratchDir dir;
-  trace.Write(dir / "run.sst");
-  const auto run = model::LoadTrace(dir / "run.sst");
-  REQUIRE(run.ok());
-  return Attribute(run.value());
-}
+Attribution AttributionOf(TraceBuilder& trace) { return Attribute(LoadedRun(trace)); }
 
 int64_t Blamed(const Attribution& a) {
   int64_t ns = 0;
