@@ -25,6 +25,18 @@ struct ThreadNumbers {
   uint64_t tid = 0;
 };
 
+// {"ph":"X","cat":"work","name":"decode"
+std::string EventHead(char phase, std::string_view category, std::string_view name) {
+  std::string head = "{\"ph\":\"";
+  head += phase;
+  head += "\",\"cat\":\"";
+  AppendJsonEscaped(category, head);
+  head += "\",\"name\":\"";
+  AppendJsonEscaped(name, head);
+  head += '"';
+  return head;
+}
+
 class ChromeEvents {
  public:
   ChromeEvents(const model::Run& run, TextSink& sink) : run_(run), sink_(sink) {}
@@ -61,8 +73,10 @@ class ChromeEvents {
 
  private:
   uint64_t Process(uint32_t rank, int64_t device, const std::string& name);
-  void Metadata(const char* what, ThreadNumbers thread);
-  void BeginEvent();
+  template <class Value>
+  void Metadata(const std::string& what, ThreadNumbers thread, const char* key, const Value& value);
+  // A `tid` of 0: the event is the process's.
+  void Open(std::string_view head, ThreadNumbers thread, std::string_view more = "");
   void Key(std::string_view key);
 
   const model::Run& run_;
@@ -73,9 +87,6 @@ class ChromeEvents {
   bool any_event_ = false;
   bool any_argument_ = false;
 };
-
-// {"ph":"X","cat":"work","name":"decode"
-std::string EventHead(char phase, std::string_view category, std::string_view name);
 
 template <class Start, class End, class Emit>
 Result<ThreadNumbers> ChromeEvents::Deal(uint64_t pid, const std::string& name, size_t count,
@@ -105,17 +116,6 @@ Result<ThreadNumbers> ChromeEvents::Deal(uint64_t pid, const std::string& name, 
   return threads.empty() ? ThreadNumbers{} : threads.front();
 }
 
-std::string EventHead(char phase, std::string_view category, std::string_view name) {
-  std::string head = "{\"ph\":\"";
-  head += phase;
-  head += "\",\"cat\":\"";
-  AppendJsonEscaped(category, head);
-  head += "\",\"name\":\"";
-  AppendJsonEscaped(name, head);
-  head += '"';
-  return head;
-}
-
 void ChromeEvents::BeginFile() {
   sink_.Add("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"tool\":");
   sink_.AddJsonString(run_.info.tool);
@@ -128,33 +128,34 @@ void ChromeEvents::BeginFile() {
 
 void ChromeEvents::EndFile() { sink_.Add("\n]}\n"); }
 
-void ChromeEvents::BeginEvent() {
+void ChromeEvents::Open(std::string_view head, ThreadNumbers thread, std::string_view more) {
   sink_.Add(any_event_ ? ",\n" : "\n");
   any_event_ = true;
   any_argument_ = false;
-}
-
-void ChromeEvents::Metadata(const char* what, ThreadNumbers thread) {
-  BeginEvent();
-  sink_.Add("{\"ph\":\"M\",\"name\":\"");
-  sink_.Add(what);
-  sink_.Add("\",\"pid\":");
+  sink_.Add(head);
+  sink_.Add(more);
+  sink_.Add(",\"pid\":");
   sink_.AddUint(thread.pid);
   if (thread.tid == 0) return;
   sink_.Add(",\"tid\":");
   sink_.AddUint(thread.tid);
 }
 
+template <class Value>
+void ChromeEvents::Metadata(const std::string& what, ThreadNumbers thread, const char* key,
+                            const Value& value) {
+  Open("{\"ph\":\"M\",\"name\":\"" + what + "\"", thread);
+  Argument(key, value);
+  sink_.Add("}}");
+}
+
 uint64_t ChromeEvents::Process(uint32_t rank, int64_t device, const std::string& name) {
   const auto [place, is_new] = processes_.try_emplace({rank, device}, processes_.size() + 1);
   const uint64_t pid = place->second;
   if (!is_new) return pid;
-  Metadata("process_name", {pid, 0});
-  Argument("name", run_.info.world_size > 1 ? "rank " + std::to_string(rank) + ": " + name : name);
-  sink_.Add("}}");
-  Metadata("process_sort_index", {pid, 0});
-  Argument("sort_index", pid);
-  sink_.Add("}}");
+  const std::string of_rank = run_.info.world_size > 1 ? "rank " + std::to_string(rank) + ": " : "";
+  Metadata("process_name", {pid, 0}, "name", of_rank + name);
+  Metadata("process_sort_index", {pid, 0}, "sort_index", pid);
   return pid;
 }
 
@@ -179,23 +180,14 @@ uint64_t ChromeEvents::ProcessOf(ProcessId process, uint32_t rank) {
 
 ThreadNumbers ChromeEvents::NewThread(uint64_t pid, std::string_view name) {
   const ThreadNumbers thread{pid, ++last_tid_};
-  Metadata("thread_name", thread);
-  Argument("name", name);
-  sink_.Add("}}");
-  Metadata("thread_sort_index", thread);
-  Argument("sort_index", thread.tid);
-  sink_.Add("}}");
+  Metadata("thread_name", thread, "name", name);
+  Metadata("thread_sort_index", thread, "sort_index", thread.tid);
   return thread;
 }
 
 void ChromeEvents::OpenSpan(std::string_view head, ThreadNumbers thread, int64_t start_ns,
                             int64_t end_ns) {
-  BeginEvent();
-  sink_.Add(head);
-  sink_.Add(",\"pid\":");
-  sink_.AddUint(thread.pid);
-  sink_.Add(",\"tid\":");
-  sink_.AddUint(thread.tid);
+  Open(head, thread);
   sink_.Add(",\"ts\":");
   sink_.AddMicros(start_ns);
   sink_.Add(",\"dur\":");
@@ -203,21 +195,13 @@ void ChromeEvents::OpenSpan(std::string_view head, ThreadNumbers thread, int64_t
 }
 
 void ChromeEvents::OpenInstant(std::string_view head, ThreadNumbers thread, int64_t time_ns) {
-  BeginEvent();
-  sink_.Add(head);
-  sink_.Add(",\"s\":\"t\",\"pid\":");
-  sink_.AddUint(thread.pid);
-  sink_.Add(",\"tid\":");
-  sink_.AddUint(thread.tid);
+  Open(head, thread, ",\"s\":\"t\"");
   sink_.Add(",\"ts\":");
   sink_.AddMicros(time_ns);
 }
 
 void ChromeEvents::OpenCounter(std::string_view head, uint64_t pid, int64_t time_ns) {
-  BeginEvent();
-  sink_.Add(head);
-  sink_.Add(",\"pid\":");
-  sink_.AddUint(pid);
+  Open(head, {pid, 0});
   sink_.Add(",\"ts\":");
   sink_.AddMicros(time_ns);
 }

@@ -21,10 +21,6 @@ constexpr std::string_view kStepPrefix = "ProfilerStep#";
 
 Intervals& At(Roles& roles, KinetoRole role) { return roles[static_cast<size_t>(role)]; }
 
-bool StartsWith(std::string_view text, std::string_view start) {
-  return text.substr(0, start.size()) == start;
-}
-
 // What spans of a class count as; nothing where they count as nothing.
 std::optional<KinetoRole> RoleOf(const model::Run& run, const trace::SpanClass& what) {
   const std::string_view name = run.Text(what.name);
@@ -37,8 +33,8 @@ std::optional<KinetoRole> RoleOf(const model::Run& run, const trace::SpanClass& 
       return KinetoRole::kMemset;
     case trace::SpanActivity::kOperator:
     case trace::SpanActivity::kAnnotation:
-      if (StartsWith(name, kStepPrefix)) return std::nullopt;
-      if (StartsWith(name, "nccl:") || StartsWith(name, "gloo:")) return KinetoRole::kCommunication;
+      if (name.starts_with(kStepPrefix)) return std::nullopt;
+      if (name.starts_with("nccl:") || name.starts_with("gloo:")) return KinetoRole::kCommunication;
       return KinetoRole::kCpu;
     case trace::SpanActivity::kNone:
     case trace::SpanActivity::kFunction:
@@ -83,7 +79,7 @@ std::vector<KinetoStep> HostSteps(const model::Run& run) {
     for (size_t i = 0; i < track.spans.size(); ++i) {
       const trace::SpanClass& what = run.ClassOf(track, i);
       const std::string_view name = run.Text(what.name);
-      if (what.activity != trace::SpanActivity::kAnnotation || !StartsWith(name, kStepPrefix)) {
+      if (what.activity != trace::SpanActivity::kAnnotation || !name.starts_with(kStepPrefix)) {
         continue;
       }
       KinetoStep& step = steps.emplace_back();

@@ -8,10 +8,6 @@
 namespace stallscope::model {
 namespace {
 
-bool StartsWith(std::string_view text, std::string_view start) {
-  return text.substr(0, start.size()) == start;
-}
-
 bool LooksLikeText(std::string_view bytes) {
   return std::none_of(bytes.begin(), bytes.end(), [](char c) {
     const auto byte = static_cast<unsigned char>(c);
@@ -84,14 +80,14 @@ std::string HintFor(Content content) {
 Content LooksLike(std::string_view bytes) {
   if (bytes.empty()) return Content::kEmpty;
   if (trace::TraceReader::LooksLikeTrace(bytes)) return Content::kTrace;
-  if (StartsWith(bytes, "\x1f\x8b")) return Content::kGzip;
-  if (StartsWith(bytes, "PK\x03\x04")) return Content::kZip;
-  if (StartsWith(bytes, std::string_view("SQLite format 3\0", 16))) return Content::kSqlite;
+  if (bytes.starts_with("\x1f\x8b")) return Content::kGzip;
+  if (bytes.starts_with("PK\x03\x04")) return Content::kZip;
+  if (bytes.starts_with(std::string_view("SQLite format 3\0", 16))) return Content::kSqlite;
   std::string_view text = bytes;
-  if (StartsWith(text, "\xef\xbb\xbf")) text.remove_prefix(3);
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
   const bool is_text = LooksLikeText(bytes);
-  if (is_text && (StartsWith(text, "{") || StartsWith(text, "["))) return Content::kJson;
+  if (is_text && (text.starts_with("{") || text.starts_with("["))) return Content::kJson;
   if (is_text) return Content::kText;
   if (LooksLikeProtobuf(bytes)) return Content::kProtobuf;
   return Content::kUnknown;

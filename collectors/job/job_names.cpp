@@ -10,6 +10,7 @@
 #include "analyzer/base/clock.h"
 #include "analyzer/trace/limits.h"
 #include "collectors/job/mask.h"
+#include "collectors/job/names_line.h"
 
 namespace stallscope::job {
 namespace {
@@ -21,9 +22,6 @@ constexpr uint64_t kLongestFile = uint64_t{256} << 20;
 constexpr size_t kReadAtOnce = size_t{64} << 10;
 constexpr size_t kMostSaid = 64;
 constexpr size_t kMostFrameworks = 16;
-constexpr size_t kMostTexts = 64;  // of a list in a line
-// Lines after a call; if it has fewer, it is at the end of its file.
-constexpr uint32_t kFewestBehind = 3;
 constexpr size_t kLongestSentence = 500;
 constexpr size_t kMostProfiles = 64;
 constexpr size_t kMostProbes = 4096;
@@ -42,92 +40,18 @@ Id IdIn(const std::vector<Id>& map, std::optional<uint64_t> id) {
   return id && *id < map.size() ? map[*id] : Id::None();
 }
 
-}  // namespace
-
-// A value of a line, whose members are looked at with care.
-struct JobNames::Line {
-  const Json& json;
-
-  const Json* Member(const char* key) const {
-    const auto found = json.is_object() ? json.find(key) : json.end();
-    return !json.is_object() || found == json.end() ? nullptr : &*found;
+// Defines it, or again with what has become known of it.
+template <class Info>
+auto Defined(recorder::DefinitionTable& table, Info& info) {
+  if (info.id.known()) {
+    table.Redefine(info);
+  } else {
+    info.id = table.Define(info);
   }
-  std::optional<uint64_t> Number(const char* key) const {
-    const Json* const member = Member(key);
-    if (member == nullptr || !member->is_number_unsigned()) return std::nullopt;
-    return member->get<uint64_t>();
-  }
-  uint32_t Number32(const char* key) const {
-    return static_cast<uint32_t>(std::min<uint64_t>(Number(key).value_or(0), 0xffffffff));
-  }
-  bool Flag(const char* key) const {
-    const Json* const member = Member(key);
-    return member != nullptr && member->is_boolean() && member->get<bool>();
-  }
-  // "from" and "to"; nothing if they make no sense.
-  std::optional<std::pair<int64_t, int64_t>> Window() const;
-  std::string Text(const char* key) const {
-    const Json* const member = Member(key);
-    if (member == nullptr || !member->is_string()) return "";
-    return member->get_ref<const std::string&>().substr(0, trace::kMaxNameBytes);
-  }
-  std::vector<std::string> Texts(const char* key) const {
-    std::vector<std::string> texts;
-    const Json* const member = Member(key);
-    if (member == nullptr || !member->is_array()) return texts;
-    for (const Json& each : *member) {
-      if (each.is_string() && texts.size() < kMostTexts) texts.push_back(each.get<std::string>());
-    }
-    return texts;
-  }
-};
-
-namespace {
-
-// The lines around the call, cut where a line may have a secret: a masked line is useless to the
-// report. None if the call itself may have one.
-void TakeSource(std::string_view text, uint32_t from, trace::CallSite& call, uint32_t line) {
-  const uint32_t first = call.line != 0 ? call.line : line;
-  const uint32_t last = std::max(first, call.end_line);
-  call.source_line = from;
-  for (uint32_t at = from; !text.empty(); ++at) {
-    const size_t end = std::min(text.find('\n'), text.size() - 1) + 1;
-    if (!MayHoldSecret(std::string(text.substr(0, end)))) {
-      call.source += text.substr(0, end);
-    } else if (at < first) {
-      call.source.clear();
-      call.source_line = at + 1;
-    } else {
-      if (at <= last + kFewestBehind) call.source.clear();
-      break;
-    }
-    text.remove_prefix(end);
-  }
-  if (call.source.empty() || call.source.size() > trace::kMaxNameBytes) {
-    call.source.clear();
-    call.source_line = 0;
-  }
+  return info.id;
 }
 
 }  // namespace
-
-// `line`: of the place.
-trace::CallSite JobNames::CallOf(const Line& json, uint32_t line) {
-  trace::CallSite call;
-  call.line = json.Number32("line");
-  call.column = json.Number32("column");
-  call.end_line = json.Number32("end_line");
-  call.end_column = json.Number32("end_column");
-  call.names = json.Texts("names");
-  call.parameters = json.Texts("parameters");
-  call.keywords = json.Texts("keywords");
-  call.any_keyword = json.Flag("any_keyword");
-  const Json* const source = json.Member("source");
-  if (source != nullptr && source->is_string()) {
-    TakeSource(source->get_ref<const std::string&>(), json.Number32("source_line"), call, line);
-  }
-  return call;
-}
 
 // --- A process -----------------------------------------------------------------------------------
 
@@ -189,12 +113,7 @@ void JobProcess::NameTrack(uint64_t id, trace::TrackInfo info) {
     info.id = nameless->second.id;
     nameless_.erase(nameless);
   }
-  if (info.id.known()) {
-    names_.table_.Redefine(info);
-  } else {
-    info.id = names_.table_.Define(info);
-  }
-  SetId(ids_.tracks, id, trace::kMaxTracks, info.id);
+  SetId(ids_.tracks, id, trace::kMaxTracks, Defined(names_.table_, info));
   tracks_[id] = std::move(info);
 }
 
@@ -302,7 +221,7 @@ bool JobNames::Take(JobProcess& process, std::string_view text) {
   const Json json = Json::parse(text, nullptr, false);
   if (!json.is_object() || json.size() != 1) return false;
   const std::string& kind = json.begin().key();
-  const Line line{json.begin().value()};
+  const NamesLine line(json.begin().value());
   if (kind == "process") return TakeProcess(process, line);
   if (kind == "loader") return TakeLoader(process, line);
   if (kind == "queue") return TakeQueue(process, line);
@@ -317,26 +236,20 @@ bool JobNames::Take(JobProcess& process, std::string_view text) {
   if (kind == "profile") return TakeProfile(process, line);
   if (kind == "probe") return TakeProbe(process, line);
   if (kind == "slowed") return TakeSlowed(line);
-  if (kind == "said") return line.json.is_string() && TakeSaid(line.json.get<std::string>());
+  if (kind == "said") return line.json().is_string() && TakeSaid(line.json().get<std::string>());
   if (kind == "ended") {
-    ended_by_steps_ = line.json.is_object();
+    ended_by_steps_ = line.json().is_object();
     return ended_by_steps_;
   }
   return true;  // of a later version
 }
 
-bool JobNames::TakeProcess(JobProcess& process, const Line& line) {
+bool JobNames::TakeProcess(JobProcess& process, const NamesLine& line) {
   if (line.Number("pid") != process.key_.pid) return false;
   trace::ProcessInfo& info = process.info_;
   info.parent = line.Number("parent").value_or(info.parent);
   if (const std::string name = line.Text("name"); !name.empty()) info.name = name;
-  if (const Json* const arguments = line.Member("argv"); arguments && arguments->is_array()) {
-    std::vector<std::string> texts;
-    for (const Json& argument : *arguments) {
-      if (argument.is_string()) texts.push_back(argument.get<std::string>());
-    }
-    info.arguments = Masked(std::move(texts));
-  }
+  if (line.List("argv") != nullptr) info.arguments = Masked(line.Texts("argv", SIZE_MAX));
   table_.Redefine(info);
   const std::string python = line.Text("python");
   if (python.empty()) return true;
@@ -346,7 +259,7 @@ bool JobNames::TakeProcess(JobProcess& process, const Line& line) {
   return true;
 }
 
-bool JobNames::TakeLoader(JobProcess& process, const Line& line) {
+bool JobNames::TakeLoader(JobProcess& process, const NamesLine& line) {
   const auto id = line.Number("id");
   if (!id || *id >= trace::kMaxLoaders) return false;
   recorder::ProcessKey owner = process.key_;
@@ -368,11 +281,11 @@ bool JobNames::TakeLoader(JobProcess& process, const Line& line) {
   take(line.Text("kind"), loader.kind);
   take(line.Text("dataset"), loader.dataset);
   if (const Json* const where = line.Member("where")) {
-    const Line place{*where};
+    const NamesLine place(*where);
     take(place.Text("file"), loader.file);
     if (const uint32_t at = place.Number32("line"); at != 0) loader.line = at;
     if (const Json* const call = place.Member("call"); call != nullptr && call->is_object()) {
-      loader.call = CallOf(Line{*call}, loader.line);
+      loader.call = NamesLine(*call).Call(loader.line);
     }
   }
   if (const Json* const settings = line.Member("settings"); settings && settings->is_object()) {
@@ -380,15 +293,10 @@ bool JobNames::TakeLoader(JobProcess& process, const Line& line) {
     if (text.size() <= trace::kMaxNameBytes) loader.settings_json = std::move(text);
   }
   if (owner == process.key_) loader.process = process.id_;
-  if (loader.id.known()) {
-    table_.Redefine(loader);
-  } else {
-    loader.id = table_.Define(loader);
-  }
-  return SetId(process.ids_.loaders, *id, trace::kMaxLoaders, loader.id);
+  return SetId(process.ids_.loaders, *id, trace::kMaxLoaders, Defined(table_, loader));
 }
 
-bool JobNames::TakeQueue(JobProcess& process, const Line& line) {
+bool JobNames::TakeQueue(JobProcess& process, const NamesLine& line) {
   const auto id = line.Number("id");
   const std::string name = line.Text("name");
   if (!id || name.empty()) return false;
@@ -398,15 +306,10 @@ bool JobNames::TakeQueue(JobProcess& process, const Line& line) {
   queue.name = name;
   queue.capacity = std::max(queue.capacity, line.Number("capacity").value_or(0));
   queue.lock = queue.lock || line.Flag("lock");
-  if (queue.id.known()) {
-    table_.Redefine(queue);
-  } else {
-    queue.id = table_.Define(queue);
-  }
-  return SetId(process.ids_.queues, *id, trace::kMaxQueues, queue.id);
+  return SetId(process.ids_.queues, *id, trace::kMaxQueues, Defined(table_, queue));
 }
 
-bool JobNames::TakeStage(JobProcess& process, const Line& line) {
+bool JobNames::TakeStage(JobProcess& process, const NamesLine& line) {
   const auto id = line.Number("id");
   const std::string name = line.Text("name");
   if (!id || name.empty()) return false;
@@ -422,7 +325,7 @@ bool JobNames::TakeStage(JobProcess& process, const Line& line) {
   if (const QueueId queue = IdIn(process.ids_.queues, line.Number("queue")); queue.known()) {
     stage.queue = queue;
   }
-  if (const Json* const inputs = line.Member("inputs"); inputs != nullptr && inputs->is_array()) {
+  if (const Json* const inputs = line.List("inputs")) {
     std::vector<StageId> known;
     for (const Json& input : *inputs) {
       if (!input.is_number_unsigned()) continue;
@@ -431,48 +334,30 @@ bool JobNames::TakeStage(JobProcess& process, const Line& line) {
     }
     if (!known.empty()) stage.inputs = std::move(known);
   }
-  if (stage.id.known()) {
-    table_.Redefine(stage);
-  } else {
-    stage.id = table_.Define(stage);
-  }
-  return SetId(process.ids_.stages, *id, trace::kMaxStages, stage.id);
+  return SetId(process.ids_.stages, *id, trace::kMaxStages, Defined(table_, stage));
 }
 
-bool JobNames::TakeString(JobProcess& process, const Line& line) {
+bool JobNames::TakeString(JobProcess& process, const NamesLine& line) {
   const auto id = line.Number("id");
   const Json* const text = line.Member("text");
   if (!id || *id >= trace::kMaxStrings || text == nullptr || !text->is_string()) return false;
   return SetId(process.ids_.strings, *id, trace::kMaxStrings, table_.Define(line.Text("text")));
 }
 
-bool JobNames::TakeOp(JobProcess& process, const Line& line) {
+bool JobNames::TakeOp(JobProcess& process, const NamesLine& line) {
   const auto id = line.Number("id");
   const trace::OpInfo op{line.Text("name"), line.Text("file"), line.Number32("line")};
   if (!id || *id >= trace::kMaxStrings || op.name.empty()) return false;
   return SetId(process.ids_.strings, *id, trace::kMaxStrings, table_.Define(op));
 }
 
-bool JobNames::TakeLines(const Line& line) {
-  trace::CodeLines code{line.Text("file"), line.Number32("first"), {}};
-  const Json* const lines = line.Member("lines");
-  if (code.file.empty() || lines == nullptr || !lines->is_array()) return false;
-  for (const Json& each : *lines) {
-    if (!each.is_array() || each.size() != 3) return false;
-    if (!std::all_of(each.begin(), each.end(),
-                     [](const Json& n) { return n.is_number_unsigned(); })) {
-      return false;
-    }
-    const auto number = each[0].get<uint64_t>();
-    if (number == 0 || number > UINT32_MAX) return false;
-    code.lines.push_back(
-        {static_cast<uint32_t>(number), each[1].get<uint64_t>(), each[2].get<uint64_t>()});
-  }
-  table_.Add(code);
-  return true;
+bool JobNames::TakeLines(const NamesLine& line) {
+  const std::optional<trace::CodeLines> code = line.Code();
+  if (code) table_.Add(*code);
+  return code.has_value();
 }
 
-bool JobNames::TakeCounter(JobProcess& process, const Line& line) {
+bool JobNames::TakeCounter(JobProcess& process, const NamesLine& line) {
   const auto id = line.Number("id");
   const std::string name = line.Text("name");
   if (!id || *id >= trace::kMaxCounters || name.empty()) return false;
@@ -482,7 +367,7 @@ bool JobNames::TakeCounter(JobProcess& process, const Line& line) {
                table_.Define(trace::CounterInfo{{}, name, line.Text("unit"), process.id_}));
 }
 
-bool JobNames::TakeTrack(JobProcess& process, const Line& line) {
+bool JobNames::TakeTrack(JobProcess& process, const NamesLine& line) {
   const auto id = line.Number("id");
   if (!id || *id >= trace::kMaxTracks) return false;
   trace::TrackInfo info;
@@ -498,7 +383,7 @@ bool JobNames::TakeTrack(JobProcess& process, const Line& line) {
   return true;
 }
 
-bool JobNames::TakeFramework(const Line& line) {
+bool JobNames::TakeFramework(const NamesLine& line) {
   const std::string name = line.Text("name");
   if (name.empty()) return false;
   if (frameworks_.size() >= kMostFrameworks || !frameworks_.insert(name).second) return true;
@@ -508,7 +393,7 @@ bool JobNames::TakeFramework(const Line& line) {
   return true;
 }
 
-bool JobNames::TakeDigest(const JobProcess& process, const Line& line) {
+bool JobNames::TakeDigest(const JobProcess& process, const NamesLine& line) {
   LoaderDigest digest;
   digest.hash = line.Text("hash");
   const LoaderId id = IdIn(process.ids_.loaders, line.Number("loader"));
@@ -522,18 +407,14 @@ bool JobNames::TakeDigest(const JobProcess& process, const Line& line) {
   digest.steps = line.Number("steps").value_or(0);
   digest.hashing_ns = line.Number("ns").value_or(0);
   digest.ordered = line.Flag("ordered");
-  if (const Json* const missing = line.Member("missing"); missing && missing->is_array()) {
-    for (const Json& what : *missing) {
-      if (what.is_string() && digest.missing.size() < kMostSaid) {
-        digest.missing.push_back(what.get<std::string>().substr(0, kLongestSentence));
-      }
-    }
+  for (const std::string& what : line.Texts("missing", kMostSaid)) {
+    digest.missing.push_back(what.substr(0, kLongestSentence));
   }
   digests_[{process.key_, digest.place}] = std::move(digest);
   return true;
 }
 
-bool JobNames::TakeProfile(const JobProcess& process, const Line& line) {
+bool JobNames::TakeProfile(const JobProcess& process, const NamesLine& line) {
   JobProfile profile;
   profile.file = line.Text("file");
   profile.pid = process.key_.pid;
@@ -550,15 +431,7 @@ bool JobNames::TakeProfile(const JobProcess& process, const Line& line) {
   return true;
 }
 
-std::optional<std::pair<int64_t, int64_t>> JobNames::Line::Window() const {
-  const auto from = Number("from");
-  const auto to = Number("to");
-  constexpr auto kLatest = static_cast<uint64_t>(trace::kMaxTimeNs);
-  if (!from || !to || *from >= *to || *to > kLatest) return std::nullopt;
-  return std::pair(static_cast<int64_t>(*from), static_cast<int64_t>(*to));
-}
-
-bool JobNames::TakeProbe(const JobProcess& process, const Line& line) {
+bool JobNames::TakeProbe(const JobProcess& process, const NamesLine& line) {
   const auto window = line.Window();
   if (!window || (!probes_.contains(*window) && probes_.size() >= kMostProbes)) return false;
   const bool slows = line.Member("stage") != nullptr;
@@ -568,7 +441,7 @@ bool JobNames::TakeProbe(const JobProcess& process, const Line& line) {
   return true;
 }
 
-bool JobNames::TakeSlowed(const Line& line) {
+bool JobNames::TakeSlowed(const NamesLine& line) {
   const auto window = line.Window();
   if (!window || (!paid_.contains(*window) && paid_.size() >= kMostProbes)) return false;
   const uint64_t most = static_cast<uint64_t>(trace::kMaxTimeNs);

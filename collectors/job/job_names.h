@@ -24,6 +24,7 @@
 namespace stallscope::job {
 
 class JobNames;
+class NamesLine;
 
 // A file that a framework's profiler wrote about a window of steps.
 struct JobProfile {
@@ -51,6 +52,7 @@ class JobProcess final : public recorder::ForeignProcess {
 
  private:
   friend class JobNames;
+  class NamesLine;
   JobProcess(JobNames& names, recorder::ProcessKey key, trace::ProcessInfo info);
   void ReadMore();
   void TakeBytes(std::string_view fresh);
@@ -91,22 +93,20 @@ class JobNames {
 
  private:
   friend class JobProcess;
-  struct Line;
-  bool TakeProcess(JobProcess& process, const Line& line);
-  bool TakeLoader(JobProcess& process, const Line& line);
-  static trace::CallSite CallOf(const Line& json, uint32_t line);
-  bool TakeQueue(JobProcess& process, const Line& line);
-  bool TakeStage(JobProcess& process, const Line& line);
-  bool TakeString(JobProcess& process, const Line& line);
-  bool TakeOp(JobProcess& process, const Line& line);
-  bool TakeLines(const Line& line);
-  bool TakeCounter(JobProcess& process, const Line& line);
-  bool TakeTrack(JobProcess& process, const Line& line);
-  bool TakeFramework(const Line& line);
-  bool TakeDigest(const JobProcess& process, const Line& line);
-  bool TakeProfile(const JobProcess& process, const Line& line);
-  bool TakeProbe(const JobProcess& process, const Line& line);
-  bool TakeSlowed(const Line& line);
+  bool TakeProcess(JobProcess& process, const NamesLine& line);
+  bool TakeLoader(JobProcess& process, const NamesLine& line);
+  bool TakeQueue(JobProcess& process, const NamesLine& line);
+  bool TakeStage(JobProcess& process, const NamesLine& line);
+  bool TakeString(JobProcess& process, const NamesLine& line);
+  bool TakeOp(JobProcess& process, const NamesLine& line);
+  bool TakeLines(const NamesLine& line);
+  bool TakeCounter(JobProcess& process, const NamesLine& line);
+  bool TakeTrack(JobProcess& process, const NamesLine& line);
+  bool TakeFramework(const NamesLine& line);
+  bool TakeDigest(const JobProcess& process, const NamesLine& line);
+  bool TakeProfile(const JobProcess& process, const NamesLine& line);
+  bool TakeProbe(const JobProcess& process, const NamesLine& line);
+  bool TakeSlowed(const NamesLine& line);
   bool TakeSaid(const std::string& text);
 
   recorder::DefinitionTable& table_;

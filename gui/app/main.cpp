@@ -19,7 +19,7 @@
 #include "gui/app/window.h"
 #include "gui/session/session.h"
 #include "gui/viewmodel/snapshot.h"
-#include "gui/views/overlays.h"
+#include "gui/views/path_box.h"
 #include "gui/views/window.h"
 
 namespace stallscope::app {

@@ -78,6 +78,13 @@ std::string AssumedOn(const trace::DeviceInfo& device) {
   return "Emulated device: its compute, copy, op and launch times are assumed (from the spec).";
 }
 
+std::string SlowedText(const model::Run& run, const trace::Probe& window) {
+  std::string text = std::string(run.NameOf(window.stage)) + " slowed";
+  if (window.work_ns == 0) return text;
+  return text + fmt::format(" by {:.0f}%", 100 * static_cast<double>(window.delay_ns) /
+                                               static_cast<double>(window.work_ns));
+}
+
 std::vector<std::string> LinesOf(const Patch& patch) {
   std::vector<std::string> lines;
   for (const auto& change : patch.changes) {

@@ -7,8 +7,8 @@
 
 #include "analyzer/attribution/category.h"
 #include "analyzer/findings/finding.h"
+#include "analyzer/model/run.h"
 #include "analyzer/spec/patch.h"
-#include "analyzer/trace/events.h"
 
 namespace stallscope::viewmodel {
 
@@ -24,6 +24,8 @@ std::string CounterText(const trace::CounterInfo& counter, double value);
 // What is assumed rather than measured on this device, for every panel whose figures depend on it;
 // empty on a real one.
 std::string AssumedOn(const trace::DeviceInfo& device);
+// What a probe did to its stage: "decode slowed by 25%".
+std::string SlowedText(const model::Run& run, const trace::Probe& window);
 // "set decode.parallelism to 4"; a change a line.
 std::vector<std::string> LinesOf(const Patch& patch);
 

@@ -364,7 +364,7 @@ SweepModel BuildSweep(const session::State& state) {
   model.can_start = sweep.points > 0 && !sweep.running && !state.verify.running &&
                     !state.record.running && open != nullptr && open->whole.report != nullptr;
   if (sweep.points > 0) {
-    model.points_text = words::Grouped(sweep.points) + (sweep.points == 1 ? " point" : " points");
+    model.points_text = words::Counted(sweep.points, "point");
     if (sweep.mode != session::SweepRunMode::kSimulate) {
       model.points_text += ", " + words::Grouped(sweep.points * sweep.repeats) + " runs";
     }

@@ -1,4 +1,4 @@
-// The timeline as rows of pixel columns: what is drawn, and what is under the pointer.
+// The timeline as rows of pixel columns, and the marks over them.
 //
 // x is a pixel column of the lanes' area, from 0; y is in lines of text, from the top of all lanes.
 // Costs only what is visible: the rows from `first_row` that fit into the panel.
@@ -93,20 +93,5 @@ int NameWidth(const session::PanelSize& size);
 
 int64_t TimeAtX(const TimelineModel& model, double x);
 double XAtTime(const TimelineModel& model, int64_t time_ns);
-
-// What is under the pointer; takes less than a microsecond.
-struct TimelineHit {
-  size_t row = kNoRow;
-  int64_t time_ns = 0;
-  std::optional<session::IntervalRef> interval;
-  std::optional<uint64_t> step_row;
-  std::optional<timeline::Segment> slice;  // of a device's time; its kind is a Category
-  std::optional<float> value;              // of a queue or counter
-};
-TimelineHit HitTest(const TimelineModel& model, const session::State& state, double x, double y);
-
-// The lines of a tooltip, with exact ns; empty if nothing is hit.
-std::vector<std::string> TooltipOf(const TimelineModel& model, const session::State& state,
-                                   const TimelineHit& hit);
 
 }  // namespace stallscope::viewmodel

@@ -6,63 +6,24 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <filesystem>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "analyzer/words/words.h"
 #include "gui/viewmodel/commands.h"
 #include "gui/views/look.h"
+#include "gui/views/path_box.h"
 #include "gui/views/text.h"
+#include "gui/views/widgets.h"
 
 namespace stallscope::views {
 namespace {
 
 namespace intent = session::intent;
-using session::OpenWhat;
 using session::Overlay;
-using session::SaveWhat;
 using viewmodel::Command;
-
-// A box over the window: centered, at `top` (0 to 1 of the window's height), this wide and at most
-// this high (in pixels at scale 1). The rest is darkened, and a click there closes it.
-bool BeginBox(const char* id, float width, float height, float top, session::Intents& intents) {
-  const Look& look = TheLook();
-  const ImVec2 display = ImGui::GetIO().DisplaySize;
-  const float wide = std::floor(std::min(look.Px(width), display.x - look.Px(40)));
-  const float y = std::floor(display.y * top);
-  ImGui::SetNextWindowPos({0, 0});
-  ImGui::SetNextWindowSize(display);
-  ImGui::PushStyleColor(ImGuiCol_WindowBg, IM_COL32(0, 0, 0, 100));
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0);
-  ImGui::Begin("veil", nullptr,
-               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoSavedSettings |
-                   ImGuiWindowFlags_NoNav | ImGuiWindowFlags_NoMove);
-  if (ImGui::IsWindowHovered() && ImGui::IsMouseClicked(0)) {
-    intents.Add(intent::SetOverlay{Overlay::kNone});
-  }
-  ImGui::End();
-  ImGui::PopStyleVar();
-  ImGui::PopStyleColor();
-  ImGui::SetNextWindowPos({std::floor((display.x - wide) / 2), y});
-  ImGui::SetNextWindowSizeConstraints(
-      {wide, 0},
-      {wide, std::max(look.Px(80), std::min(look.Px(height), display.y - y - look.Px(20)))});
-  ImGui::PushStyleColor(ImGuiCol_WindowBg, look.colors.card);
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, look.Px(8));
-  ImGui::SetNextWindowFocus();
-  const bool open = ImGui::Begin(id, nullptr,
-                                 ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoSavedSettings |
-                                     ImGuiWindowFlags_AlwaysAutoResize | ImGuiWindowFlags_NoMove);
-  ImGui::PopStyleVar();
-  ImGui::PopStyleColor();
-  return open;
-}
-
-void EndBox() { ImGui::End(); }
 
 // The palette: every command by its name.
 
@@ -104,7 +65,7 @@ void DrawPalette(const viewmodel::Snapshot& snapshot, session::Intents& intents)
     memory.palette_text.clear();
     memory.palette_row = 0;
   }
-  if (BeginBox("palette", 560, 520, 0.12f, intents)) {
+  if (const Box box("palette", 560, 520, 0.12f, intents); box.open()) {
     if (memory.field_just_opened) ImGui::SetKeyboardFocusHere();
     ImGui::SetNextItemWidth(-1);
     const bool entered = ImGui::InputTextWithHint(
@@ -124,7 +85,6 @@ void DrawPalette(const viewmodel::Snapshot& snapshot, session::Intents& intents)
       Run(*found[static_cast<size_t>(memory.palette_row)], state, intents);
     }
   }
-  EndBox();
 }
 
 // Help: every key, from the table of commands, and what the mouse does.
@@ -175,7 +135,7 @@ void DrawHelp(const viewmodel::Snapshot&, session::Intents& intents) {
                                      {"click", "select; on a stall, explain it"},
                                      {"double-click", "fit the selection"},
                                      {"right-click a table", "copy it"}};
-  if (BeginBox("help", 1060, 860, 0.05f, intents)) {
+  if (const Box box("help", 1060, 860, 0.05f, intents); box.open()) {
     {
       const InFont title(look.fonts.title);
       Line("Keyboard and mouse");
@@ -201,7 +161,6 @@ void DrawHelp(const viewmodel::Snapshot&, session::Intents& intents) {
     Line("Esc closes this. Ctrl+Shift+P lists all commands, including those without a key.",
          look.colors.muted);
   }
-  EndBox();
 }
 
 // The search box: finds spans by name.
@@ -241,96 +200,6 @@ void DrawFind(const viewmodel::Snapshot& snapshot, session::Intents& intents) {
   ImGui::SameLine();
   if (ImGui::Button("Next")) intents.Add(intent::FindNext{1});
   ImGui::End();
-}
-
-// The path box: asks for a path where the desktop has no file dialog.
-
-std::string_view TitleOf(const session::State& state) {
-  if (state.overlay == Overlay::kOpenPath) {
-    switch (state.open) {
-      case OpenWhat::kTrace:
-        return "Open trace";
-      case OpenWhat::kBase:
-        return "Open trace to compare";
-      case OpenWhat::kSpec:
-        return "Open spec";
-      case OpenWhat::kSweep:
-        return "Open sweep";
-      case OpenWhat::kDataFolder:
-        return "Folder of the run's data";
-    }
-  }
-  switch (state.save) {
-    case SaveWhat::kHtml:
-      return "Save report as HTML";
-    case SaveWhat::kPicture:
-      return "Save panel as a picture (.png or .svg)";
-    case SaveWhat::kPatchedSpec:
-      return "Save patched spec";
-    case SaveWhat::kSpec:
-      return "Save spec";
-    case SaveWhat::kTrace:
-      return "Record to file";
-    case SaveWhat::kTable:
-      return "Save table as CSV";
-  }
-  return "";
-}
-
-// Paths that start with `text`; folders end in '/'.
-std::vector<std::string> Completions(const std::string& text, size_t most) {
-  const std::filesystem::path typed(text);
-  const std::filesystem::path folder =
-      typed.parent_path().empty() ? std::filesystem::path(".") : typed.parent_path();
-  const std::string begin = typed.filename().string();
-  std::vector<std::string> found;
-  std::error_code error;
-  for (auto entry = std::filesystem::directory_iterator(folder, error);
-       !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
-    std::string name = entry->path().filename().string();
-    if (name.rfind(begin, 0) != 0 || (begin.empty() && name.front() == '.')) continue;
-    if (entry->is_directory(error)) name += '/';
-    const std::filesystem::path parent = typed.parent_path();
-    found.push_back((parent / name).string());
-    if (found.size() == 4096) break;  // nobody reads a list that long
-  }
-  std::sort(found.begin(), found.end());
-  if (found.size() > most) found.resize(most);
-  return found;
-}
-
-void DrawPathBox(const viewmodel::Snapshot& snapshot, session::Intents& intents) {
-  const Look& look = TheLook();
-  Memory& memory = TheLook().memory;
-  const session::State& state = *snapshot.state;
-  const bool open = state.overlay == Overlay::kOpenPath;
-  if (memory.field_just_opened) memory.path_text = state.request.path;
-  if (BeginBox("path", 720, 480, 0.16f, intents)) {
-    Heading(TitleOf(state));
-    if (memory.field_just_opened) ImGui::SetKeyboardFocusHere();
-    ImGui::SetNextItemWidth(-1);
-    const bool entered = ImGui::InputTextWithHint("##path", "Path", &memory.path_text,
-                                                  ImGuiInputTextFlags_EnterReturnsTrue);
-    constexpr size_t kMost = 8;
-    for (const std::string& path : Completions(memory.path_text, kMost)) {
-      const std::string shown = Cut(*look.fonts.body, path, ImGui::GetContentRegionAvail().x);
-      if (ImGui::Selectable((shown + "##" + path).c_str())) memory.path_text = path;
-    }
-    const bool accepted = ImGui::Button(open ? "Open" : "Save", {look.Px(110), 0}) || entered;
-    ImGui::SameLine();
-    if (ImGui::Button("Cancel", {look.Px(110), 0})) {
-      intents.Add(intent::SetOverlay{Overlay::kNone});
-    }
-    if (accepted && !memory.path_text.empty()) {
-      intents.Add(intent::SetOverlay{Overlay::kNone});
-      if (open) {
-        AnswerOpen(state, memory.path_text, intents);
-      } else {
-        AnswerSave(state, memory.path_text, intents);
-      }
-    }
-  }
-  EndBox();
 }
 
 // The tour on first start: three steps, and a sample to try them on.
@@ -447,7 +316,7 @@ void DrawQuestion(const viewmodel::Snapshot& snapshot, session::Intents& intents
   const std::vector<Answer> answers = AnswersTo(question);
   size_t& chosen = memory.question_answer;
   if (opened || chosen >= answers.size()) chosen = answers.size() - 1;
-  if (BeginBox("question", 720, 560, 0.16f, intents)) {
+  if (const Box box("question", 720, 560, 0.16f, intents); box.open()) {
     Heading(question.title);
     const float most = ImGui::GetIO().DisplaySize.y * 0.5f;
     float high = 0;
@@ -474,42 +343,9 @@ void DrawQuestion(const viewmodel::Snapshot& snapshot, session::Intents& intents
     ImGui::AlignTextToFramePadding();
     Line("Tab switches, Enter confirms the framed answer, Esc cancels.", look.colors.muted);
   }
-  EndBox();
 }
 
 }  // namespace
-
-void AnswerOpen(const session::State& state, const std::string& path, session::Intents& intents) {
-  switch (state.open) {
-    case OpenWhat::kTrace:
-      return intents.Add(intent::OpenFile{path, false});
-    case OpenWhat::kBase:
-      return intents.Add(intent::OpenFile{path, true});
-    case OpenWhat::kSpec:
-      return intents.Add(intent::OpenSpec{path});
-    case OpenWhat::kSweep:
-      return intents.Add(intent::OpenSweep{path});
-    case OpenWhat::kDataFolder:
-      return intents.Add(intent::FindData{path});
-  }
-}
-
-void AnswerSave(const session::State& state, const std::string& path, session::Intents& intents) {
-  switch (state.save) {
-    case SaveWhat::kHtml:
-      return intents.Add(intent::ExportHtml{path});
-    case SaveWhat::kPicture:
-      return intents.Add(intent::ExportPicture{state.view.panel, path});
-    case SaveWhat::kPatchedSpec:
-      return intents.Add(intent::SavePatchedSpec{state.save_finding, path});
-    case SaveWhat::kSpec:
-      return intents.Add(intent::SaveSpec{path});
-    case SaveWhat::kTrace:
-      return intents.Add(intent::StartRecording{path});
-    case SaveWhat::kTable:
-      return intents.Add(intent::ExportSpans{path});
-  }
-}
 
 void DrawOverlay(const viewmodel::Snapshot& snapshot, session::Intents& intents) {
   Memory& memory = TheLook().memory;

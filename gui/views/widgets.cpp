@@ -23,6 +23,40 @@ Card::Card(const char* id, ImVec2 size, std::string_view title, bool scrolls) {
 
 Card::~Card() { ImGui::EndChild(); }
 
+Box::Box(const char* id, float width, float height, float top, session::Intents& intents) {
+  const Look& look = TheLook();
+  const ImVec2 display = ImGui::GetIO().DisplaySize;
+  const float wide = std::floor(std::min(look.Px(width), display.x - look.Px(40)));
+  const float y = std::floor(display.y * top);
+  ImGui::SetNextWindowPos({0, 0});
+  ImGui::SetNextWindowSize(display);
+  ImGui::PushStyleColor(ImGuiCol_WindowBg, IM_COL32(0, 0, 0, 100));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0);
+  ImGui::Begin("veil", nullptr,
+               ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoSavedSettings |
+                   ImGuiWindowFlags_NoNav | ImGuiWindowFlags_NoMove);
+  if (ImGui::IsWindowHovered() && ImGui::IsMouseClicked(0)) {
+    intents.Add(session::intent::SetOverlay{session::Overlay::kNone});
+  }
+  ImGui::End();
+  ImGui::PopStyleVar();
+  ImGui::PopStyleColor();
+  ImGui::SetNextWindowPos({std::floor((display.x - wide) / 2), y});
+  ImGui::SetNextWindowSizeConstraints(
+      {wide, 0},
+      {wide, std::max(look.Px(80), std::min(look.Px(height), display.y - y - look.Px(20)))});
+  ImGui::PushStyleColor(ImGuiCol_WindowBg, look.colors.card);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, look.Px(8));
+  ImGui::SetNextWindowFocus();
+  open_ = ImGui::Begin(id, nullptr,
+                       ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoSavedSettings |
+                           ImGuiWindowFlags_AlwaysAutoResize | ImGuiWindowFlags_NoMove);
+  ImGui::PopStyleVar();
+  ImGui::PopStyleColor();
+}
+
+Box::~Box() { ImGui::End(); }
+
 float CardHeight(float content_height, bool titled) {
   const ImGuiStyle& style = ImGui::GetStyle();
   const float title = titled ? TheLook().fonts.bold->FontSize + style.ItemSpacing.y : 0;

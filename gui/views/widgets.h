@@ -1,5 +1,5 @@
-// The building blocks of panels: cards, painted areas with their legend, bars, the trust line. Only
-// on the context's thread.
+// The building blocks of panels: cards, boxes, painted areas with their legend, bars, the trust
+// line. Only on the context's thread.
 #pragma once
 
 #include <imgui.h>
@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "gui/session/intents.h"
 #include "gui/viewmodel/overview.h"
 #include "gui/viewmodel/paint.h"
 
@@ -20,6 +21,21 @@ class Card {
   ~Card();
   Card(const Card&) = delete;
   Card& operator=(const Card&) = delete;
+};
+
+// A box over the window, for the object's lifetime: centered, at `top` (0 to 1 of the window's
+// height), this wide and at most this high (in pixels at scale 1). The rest is darkened, and a
+// click there closes the overlay.
+class Box {
+ public:
+  Box(const char* id, float width, float height, float top, session::Intents& intents);
+  ~Box();
+  Box(const Box&) = delete;
+  Box& operator=(const Box&) = delete;
+  bool open() const { return open_; }
+
+ private:
+  bool open_ = false;
 };
 
 // The height of a card with this content.

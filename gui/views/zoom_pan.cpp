@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "gui/viewmodel/timeline_hit.h"
 #include "gui/views/look.h"
 #include "gui/views/text.h"
 

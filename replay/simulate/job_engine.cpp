@@ -1,13 +1,11 @@
 #include "replay/simulate/job_engine.h"
 
 #include <algorithm>
-#include <cmath>
 #include <deque>
-#include <limits>
 #include <utility>
 #include <vector>
 
-#include "analyzer/base/splitmix.h"
+#include "replay/simulate/job_draw.h"
 #include "replay/simulate/job_pass.h"
 #include "replay/simulate/model_constants.h"
 #include "replay/simulate/scheduler.h"
@@ -19,7 +17,6 @@ constexpr uint32_t kMain = 0;
 constexpr uint32_t kPin = 1;
 constexpr uint32_t kQueues = 2;  // the main process's other threads
 constexpr uint32_t kFirstWorker = 3;
-constexpr uint64_t kEndless = std::numeric_limits<uint64_t>::max();
 // A pipe's buffer: a sender of more waits for the reader.
 constexpr uint32_t kPipeBytes = 65'536;
 // From an event to when the process that sleeps for it runs (measured: 30 to 70 us).
@@ -49,10 +46,10 @@ enum class JobState : uint8_t {
 struct Message {
   uint64_t batch = 0;  // of the pass
   uint32_t worker = 0;
-  bool ends = false;   // this worker's share of the data
-  bool waits = false;  // its feeder, until it is received
-  uint64_t drawn = 0;  // whose costs it has
-  bool first = false;  // since the worker was started
+  bool ends = false;                // this worker's share of the data
+  bool waits = false;               // its feeder, until it is received
+  const BatchCost* cost = nullptr;  // none where it ends
+  bool first = false;               // since the worker was started
 };
 
 struct JobThread {
@@ -98,10 +95,6 @@ class JobEngine {
   void WakeTaker();
   void BurnBeside(double ns);
 
-  uint64_t Drawn(uint64_t number) const;
-  uint64_t DrawnOf(const JobWorker& worker, uint32_t number, uint64_t batch) const;
-  uint64_t LengthOfPass() const;
-
   bool StartsWorkers() const { return setup_.workers > 0 && (passes_ == 0 || !setup_.persistent); }
   void BeginPass();
   void StartWorker(uint32_t worker);
@@ -125,10 +118,9 @@ class JobEngine {
   Scheduler scheduler_;
   std::vector<JobThread> threads_;
   std::vector<JobWorker> workers_;
-  std::vector<std::vector<uint64_t>> of_worker_;  // recorded batches, where each has its own data
-  uint64_t shift_ = 0;
   bool over_ = false;
 
+  const JobDraw draw_;
   JobPass pass_;
   uint64_t passes_ = 0;    // completed ones
   uint64_t before_ = 0;    // batches of earlier passes
@@ -154,15 +146,8 @@ JobEngine::JobEngine(const JobSetup& setup, uint64_t seed, uint64_t steps)
       scheduler_(setup.cores, kFirstWorker + 2 * setup.workers + setup.math_threads + 1),
       threads_(kFirstWorker + 2 * setup.workers + setup.math_threads),
       workers_(setup.workers),
+      draw_(*setup.costs, setup.workers, seed),
       pass_(setup.workers, setup.ahead, setup.in_order) {
-  if (seed != 1) shift_ = SplitMix(seed) % costs_.batches.size();
-  if (costs_.loader.iterable && costs_.loader.num_workers == setup.workers && setup.workers > 0) {
-    of_worker_.resize(setup.workers);
-    for (size_t i = 0; i < costs_.batches.size(); ++i) {
-      const uint32_t worker = costs_.batches[i].worker;
-      if (worker < of_worker_.size()) of_worker_[worker].push_back(i);
-    }
-  }
   run_.stages.resize(2);
   threads_[kMain].state = JobState::kBegin;
   for (uint32_t who = kPin; who < threads_.size(); ++who) Sleep(who);
@@ -233,31 +218,10 @@ void JobEngine::BurnBeside(double ns) {
   main_extra_owed_ = 0;
 }
 
-// ---- Random draws ----
-
-uint64_t JobEngine::Drawn(uint64_t number) const {
-  const uint64_t count = costs_.batches.size();
-  return (number + count - costs_.first % count + shift_) % count;
-}
-
-uint64_t JobEngine::DrawnOf(const JobWorker& worker, uint32_t number, uint64_t batch) const {
-  if (of_worker_.empty() || of_worker_[number].empty()) return Drawn(before_ + batch);
-  const auto& own = of_worker_[number];
-  return own[(worker.produced + shift_) % own.size()];
-}
-
-uint64_t JobEngine::LengthOfPass() const {
-  const bool by_shards = !of_worker_.empty() && !costs_.shards.empty();
-  if (costs_.passes.empty() || by_shards) return kEndless;
-  const uint64_t recorded = costs_.passes[std::min<size_t>(passes_, costs_.passes.size() - 1)];
-  const double length = static_cast<double>(recorded) / setup_.samples_scale;
-  return static_cast<uint64_t>(std::max(1.0, std::ceil(length)));
-}
-
 // ---- The main process ----
 
 void JobEngine::BeginPass() {
-  pass_.Begin(LengthOfPass());
+  pass_.Begin(draw_.LengthOfPass(passes_, setup_.samples_scale));
   starting_ = 0;
   for (JobWorker& worker : workers_) {
     worker.produced = 0;
@@ -314,7 +278,7 @@ bool JobEngine::MovesInPass() {
         main.state = after_issue_;
         return true;
       }
-      Owe(kMain, costs_.batches[Drawn(before_ + pass_.asked())].sample, setup_.samples_scale);
+      Owe(kMain, draw_.Batch(before_ + pass_.asked()).sample, setup_.samples_scale);
       main.state = JobState::kIssued;
       return true;
     case JobState::kIssued:
@@ -391,7 +355,7 @@ bool JobEngine::EndStep() {
 
 // Without workers.
 void JobEngine::FetchHere() {
-  const BatchCost& cost = costs_.batches[Drawn(before_ + pass_.handed())];
+  const BatchCost& cost = draw_.Batch(before_ + pass_.handed());
   Owe(kMain, cost.sample, setup_.samples_scale);
   Owe(kMain, cost.fetch, setup_.fetch_scale);
   if (setup_.pins) {
@@ -438,7 +402,7 @@ void JobEngine::Arrived(const Message& message) {
 }
 
 void JobEngine::OweStep() {
-  const size_t drawn = (run_.steps.size() - 1 + shift_) % costs_.steps.size();
+  const size_t drawn = draw_.Step(run_.steps.size() - 1);
   Owe(kMain, costs_.steps[drawn], setup_.step_scale);
   if (pass_.handed() == 1 && StartsWorkers()) Owe(kMain, setup_.start.first_step);
   JobThread& main = threads_[kMain];
@@ -487,22 +451,18 @@ void JobEngine::GoWorker(uint32_t number) {
     }
     if (worker.asked.empty()) return Sleep(kFirstWorker + number);
     const uint64_t batch = worker.asked.front();
-    const bool over = !of_worker_.empty() && number < costs_.shards.size() &&
-                      worker.produced >= costs_.shards[number];
-    if (over) {
-      worker.asked.pop_front();
-      if (!std::exchange(worker.ended, true))
-        HandToFeeder(number, {batch, number, true, false, 0, false});
+    worker.asked.pop_front();
+    if (draw_.ShareEnds(number, worker.produced)) {
+      if (!std::exchange(worker.ended, true)) {
+        HandToFeeder(number, {.batch = batch, .worker = number, .ends = true});
+      }
       continue;
     }
-    worker.asked.pop_front();
-    thread.now = {batch,
-                  number,
-                  false,
-                  false,
-                  DrawnOf(worker, number, batch),
-                  std::exchange(worker.fresh, false)};
-    Owe(kFirstWorker + number, costs_.batches[thread.now.drawn].fetch, setup_.fetch_scale);
+    thread.now = {.batch = batch,
+                  .worker = number,
+                  .cost = &draw_.BatchOf(number, worker.produced, before_ + batch),
+                  .first = std::exchange(worker.fresh, false)};
+    Owe(kFirstWorker + number, thread.now.cost->fetch, setup_.fetch_scale);
     if (thread.now.first) Owe(kFirstWorker + number, setup_.start.first_fetch);
     worker.since_ns = scheduler_.now();
     thread.state = JobState::kDone;
@@ -536,7 +496,7 @@ void JobEngine::GoFeeder(uint32_t number) {
         worker.made.pop_front();
         thread.state = JobState::kDone;
         if (thread.now.ends) break;
-        OweSend(who, costs_.batches[thread.now.drawn]);
+        OweSend(who, *thread.now.cost);
         if (thread.now.first) Owe(who, setup_.start.first_send);
         Owe(who, setup_.more_send);
         break;
@@ -555,7 +515,7 @@ void JobEngine::OweSend(uint32_t who, const BatchCost& batch) {
 void JobEngine::Send(uint32_t number) {
   JobThread& thread = threads_[FeederOf(number)];
   thread.state = JobState::kReleased;
-  thread.now.waits = !thread.now.ends && costs_.batches[thread.now.drawn].bytes > kPipeBytes;
+  thread.now.waits = !thread.now.ends && thread.now.cost->bytes > kPipeBytes;
   if (!thread.now.waits) return Deliver(thread.now);
   senders_.push_back(number);
   Sleep(FeederOf(number));
@@ -574,7 +534,7 @@ void JobEngine::Release(const Message& message) {
 void JobEngine::Receive(uint32_t who, const Message& message) {
   Release(message);
   if (message.ends) return;
-  Cost cost = costs_.batches[message.drawn].receive;
+  Cost cost = message.cost->receive;
   // The worker's thread that hands over its memory waits for the interpreter lock of one that
   // fetches.
   if (threads_[kFirstWorker + message.worker].sleeps) cost.blocked_ns = 0;
@@ -607,7 +567,7 @@ void JobEngine::GoPin() {
     pipe_.pop_front();
     Receive(kPin, thread.now);
     if (!thread.now.ends) {
-      Owe(kPin, costs_.batches[thread.now.drawn].pin, setup_.fetch_scale);
+      Owe(kPin, thread.now.cost->pin, setup_.fetch_scale);
       Owe(kPin, setup_.more_pin);
     }
     thread.state = JobState::kDone;

@@ -18,7 +18,7 @@
 #include "analyzer/model/loader.h"
 #include "gui/session/span_table.h"
 #include "gui/viewmodel/spans.h"
-#include "gui/viewmodel/timeline.h"
+#include "gui/viewmodel/timeline_hit.h"
 
 namespace {
 

@@ -2,14 +2,11 @@
 
 #include <algorithm>
 #include <string>
-#include <utility>
+
+#include "tests/analyzer/attribution/run_builder.h"
 
 namespace stallscope::test {
 namespace {
-
-enum Stages : uint32_t { kRead, kFetch, kBatch, kPrefetch, kTrainer };
-enum Tracks : uint32_t { kPrefetch0, kTrainer0, kStream, kCopies };
-enum Classes : uint16_t { kReads, kFetches, kBatches, kIssues };
 
 constexpr int64_t kUs = 1'000;
 constexpr int64_t kReadNs = 2 * kUs;
@@ -29,148 +26,69 @@ std::string SpecText(const MadeRunOptions& options) {
          std::to_string(options.compute_us) + "}}}";
 }
 
-class Maker {
- public:
-  explicit Maker(const MadeRunOptions& options) : options_(options) {
-    run.path = "made.sst";
-    run.format = "sst";
-    if (options.with_spec) run.info.spec_json = SpecText(options);
-    run.info.device.kind = "emulated";
-    run.info.host.cores_online = 2;
-    run.quality.sealed = true;
-    run.strings = {"", "step"};
-    Define();
-  }
+}  // namespace
 
-  void Make() {
-    const int64_t input_ns = kMadeBatch * (options_.fetch_us * kUs + kReadNs) + kBatchNs;
-    const int64_t step_ns = std::max(input_ns, options_.compute_us * kUs + kIssueNs);
-    for (int64_t k = 0; k < options_.steps; ++k) Step(k, step_ns, input_ns);
-    for (model::Track& track : run.tracks) track.spans.PadOptional();
-    run.info.end_ns = options_.steps * step_ns;
-  }
-
-  model::Run run;
-
- private:
-  void Define() {
-    const char* const names[] = {"read", "fetch", "batch", "prefetch", "trainer"};
-    const char* const kinds[] = {"source", "map", "batch", "prefetch", "trainer"};
-    for (uint32_t i = 0; i < 5; ++i) {
-      trace::StageInfo stage;
-      stage.id = StageId{i};
-      stage.name = names[i];
-      stage.kind = kinds[i];
-      if (i > 0 && i < kTrainer) stage.inputs = {StageId{i - 1}};
-      stage.workers = 1;
-      stage.ordered = true;
-      run.stages.push_back(stage);
-    }
-    model::Queue queue;
-    queue.info = {QueueId{0}, "prefetch", 2, false};
-    queue.producer = StageId{kPrefetch};
-    run.queues.push_back(queue);
-    run.stages[kPrefetch].queue = QueueId{0};
-    const std::pair<const char*, uint32_t> tracks[] = {
-        {"prefetch/0", kPrefetch}, {"trainer", kTrainer}, {"stream", ~0u}, {"copies", ~0u}};
-    for (uint32_t i = 0; i < 4; ++i) {
-      model::Track track;
-      track.info.id = TrackId{i};
-      track.info.name = tracks[i].first;
-      track.info.stage = StageId{tracks[i].second};
-      if (i == kStream) track.info.kind = trace::TrackKind::kStream;
-      if (i == kCopies) track.info.kind = trace::TrackKind::kCopyEngine;
-      run.tracks.push_back(track);
-    }
-    for (const uint32_t stage : {kRead, kFetch, kBatch, kTrainer}) {
-      run.span_classes.push_back(
-          {trace::SpanKind::kWork, StageId{stage}, trace::WaitCause::kUnknown, {}});
-    }
-  }
-
-  void Span(uint32_t track, Classes what, int64_t from, int64_t to, uint64_t item,
-            int64_t cpu_ns = 0, uint64_t bytes = 0) {
-    trace::SpanColumns& spans = run.tracks[track].spans;
-    const size_t at = spans.size();
-    spans.start_ns.push_back(from);
-    spans.duration.push_back(static_cast<uint32_t>(to - from));
-    spans.span_class.push_back(what);
-    spans.item.push_back(item);
-    if (cpu_ns > 0) {
-      spans.cpu_ns.resize(at);
-      spans.cpu_ns.push_back(static_cast<uint64_t>(cpu_ns));
-    }
-    if (bytes > 0) {
-      spans.bytes.resize(at);
-      spans.bytes.push_back(bytes);
-    }
-  }
-
-  // The prefetch makes batch k in the step before, at the end of it.
-  void Step(int64_t k, int64_t step_ns, int64_t input_ns) {
+model::Run MakeRun(const MadeRunOptions& options) {
+  RunBuilder b;
+  b.run.path = "made.sst";
+  b.run.info.name.clear();
+  if (options.with_spec) b.run.info.spec_json = SpecText(options);
+  b.run.info.device.kind = "emulated";
+  b.run.info.host.cores_online = 2;
+  b.run.quality.sealed = true;
+  b.run.strings = {"", "step"};  // tests add theirs behind these
+  const StageId read = b.Stage("read", "source");
+  const StageId fetch = b.Stage("fetch", "map", 1, true, {read});
+  const StageId batching = b.Stage("batch", "batch", 1, true, {fetch});
+  const StageId prefetch = b.Stage("prefetch", "prefetch", 1, true, {batching});
+  const StageId trainer = b.Stage("trainer", "trainer");
+  const QueueId queue = b.Queue("prefetch", 2, prefetch);
+  const TrackId loads = b.Thread("prefetch/0", prefetch);
+  const TrackId trains = b.Thread("trainer", trainer);
+  const TrackId stream = b.Stream();
+  const TrackId copies = b.CopyEngine();
+  const int64_t fetch_ns = options.fetch_us * kUs;
+  const int64_t compute_ns = options.compute_us * kUs;
+  const int64_t input_ns = kMadeBatch * (fetch_ns + kReadNs) + kBatchNs;
+  const int64_t step_ns = std::max(input_ns, compute_ns + kIssueNs);
+  for (int64_t k = 0; k < options.steps; ++k) {
+    // The prefetch makes batch k in the step before, at the end of it.
     const int64_t start = k * step_ns;
     int64_t at = start + step_ns - input_ns;
     const auto batch = static_cast<uint64_t>(1'000'000 + k);
     for (int64_t i = 0; i < kMadeBatch; ++i) {
       const auto item = static_cast<uint64_t>(k * kMadeBatch + i);
-      Span(kPrefetch0, kReads, at, at + kReadNs, item, 0, 1024);
-      trace::Element element;
-      element.item = ItemId{item};
-      element.record = item;
-      element.bytes = 1024;
-      run.rows.elements.push_back(element);
+      b.Work(loads, read, at, at + kReadNs, {.item = item, .bytes = 1024});
+      b.run.rows.elements.push_back({ItemId{item}, item, 0, 1024, {}, 0});
       at += kReadNs;
-      Span(kPrefetch0, kFetches, at, at + options_.fetch_us * kUs, item,
-           options_.fetch_cpu_us * kUs);
-      at += options_.fetch_us * kUs;
+      b.Work(loads, fetch, at, at + fetch_ns,
+             {.item = item, .cpu = static_cast<uint64_t>(options.fetch_cpu_us * kUs)});
+      at += fetch_ns;
     }
-    Span(kPrefetch0, kBatches, at, at + kBatchNs, batch, 0, 16'384);
+    b.Work(loads, batching, at, at + kBatchNs, {.item = batch, .bytes = 16'384});
     at += kBatchNs;
-    run.rows.queue_events.push_back(
-        {at, ItemId{batch}, QueueId{0}, TrackId{kPrefetch0}, 1, trace::QueueOp::kPush});
+    b.run.rows.queue_events.push_back({at, ItemId{batch}, queue, loads, 1, trace::QueueOp::kPush});
     // The trainer has it at the end of its step's wait, and the device until the next one's.
-    const int64_t received =
-        k == 0 ? start : start + step_ns - options_.compute_us * kUs - kIssueNs - kCopyNs;
-    Span(kTrainer0, kIssues, received, received + kIssueNs, batch);
-    trace::Copy copy;
-    copy.enqueued_ns = received;
-    copy.start_ns = received;
-    copy.end_ns = received + kCopyNs;
-    copy.batch = ItemId{batch};
-    copy.bytes = 16'384;
-    copy.track = TrackId{kCopies};
-    copy.memory = trace::CopyMemory::kPinned;
-    run.rows.copies.push_back(copy);
-    trace::Kernel kernel;
-    kernel.enqueued_ns = received + kIssueNs;
-    kernel.start_ns = kernel.enqueued_ns;
-    kernel.end_ns = kernel.start_ns + options_.compute_us * kUs;
-    kernel.batch = ItemId{batch};
-    kernel.correlation = static_cast<uint64_t>(k);
-    kernel.track = TrackId{kStream};
-    kernel.name = trace::StringId{1};
-    run.rows.kernels.push_back(kernel);
-    trace::Step step;
-    step.index = static_cast<uint64_t>(k);
-    step.requested_ns = start;
-    step.received_ns = received;
-    step.issued_ns = received + kIssueNs;
-    step.device_done_ns = kernel.end_ns;
-    step.batch = ItemId{batch};
-    step.track = TrackId{kTrainer0};
-    step.samples = kMadeBatch;
-    run.rows.steps.push_back(step);
+    const int64_t received = k == 0 ? start : start + step_ns - compute_ns - kIssueNs - kCopyNs;
+    const int64_t issued = received + kIssueNs;
+    b.Work(trains, trainer, received, issued, {.item = batch});
+    b.Copy(copies, received, received + kCopyNs, 16'384, trace::CopyDirection::kHostToDevice,
+           trace::CopyMemory::kPinned);
+    b.run.rows.copies.back().batch = ItemId{batch};
+    b.Kernel(stream, issued, issued + compute_ns,
+             {.enqueued = issued, .name = "step", .correlation = static_cast<uint64_t>(k)});
+    b.run.rows.kernels.back().batch = ItemId{batch};
+    b.Step({.index = static_cast<uint64_t>(k),
+            .requested = start,
+            .received = received,
+            .issued = issued,
+            .done = issued + compute_ns,
+            .batch = batch,
+            .track = trains,
+            .samples = kMadeBatch});
   }
-
-  const MadeRunOptions options_;
-};
-
-}  // namespace
-
-model::Run MakeRun(const MadeRunOptions& options) {
-  Maker maker(options);
-  maker.Make();
-  return std::move(maker.run);
+  b.run.info.end_ns = options.steps * step_ns;
+  return b.Take();
 }
 
 }  // namespace stallscope::test

@@ -7,11 +7,9 @@
 #include <vector>
 
 #include "analyzer/attribution/attribution.h"
-#include "analyzer/model/loader.h"
 #include "tests/analyzer/attribution/run_builder.h"
-#include "tests/support/paths.h"
+#include "tests/support/loaded_run.h"
 #include "tests/support/random.h"
-#include "tests/support/trace_builder.h"
 
 using namespace stallscope;
 using namespace stallscope::attribution;
@@ -23,13 +21,7 @@ using trace::WaitCause;
 
 namespace {
 
-Attribution AttributionOf(TraceBuilder& trace) {
-  const ScratchDir dir;
-  trace.Write(dir / "run.sst");
-  const auto run = model::LoadTrace(dir / "run.sst");
-  REQUIRE(run.ok());
-  return Attribute(run.value());
-}
+Attribution AttributionOf(TraceBuilder& trace) { return Attribute(LoadedRun(trace)); }
 
 int64_t Blamed(const Attribution& a) {
   int64_t ns = 0;
@@ -244,12 +236,7 @@ TEST_SUITE("fast") {
         b.Kernel(b.Stream(d), -kFar, 0);
       }
       for (uint64_t k = 0; k < 4; ++k) {
-        b.Step({.index = k,
-                .requested = -kFar,
-                .received = kFar,
-                .issued = kFar,
-                .done = kFar,
-                .track = trainer});
+        b.Step({.index = k, .requested = -kFar, .received = kFar, .done = kFar, .track = trainer});
       }
       const Attribution a = Attribute(b.Take());
       CHECK(a.window.ns() > 0);

@@ -218,12 +218,7 @@ TEST_SUITE("fast") {
       s.Wait(b, WaitCause::kFull, s.queue, 80, 100);
       s.Work(b, s.decode, 100, 100);
       s.Wait(s.trainer, WaitCause::kEmpty, s.queue, 0, 100, {.waker = head});
-      s.Step({.index = 0,
-              .requested = 0,
-              .received = 100,
-              .issued = 100,
-              .done = step,
-              .track = s.trainer});
+      s.Step({.index = 0, .requested = 0, .received = 100, .done = step, .track = s.trainer});
       return s.Blamed();
     };
     // Work and reads: 70 on two workers are 35 a worker; 1.05 x 35 = 36.75.
@@ -253,7 +248,6 @@ TEST_SUITE("fast") {
         b.Step({.index = k,
                 .requested = at,
                 .received = at + 100,
-                .issued = at + 100,
                 .done = at + 300,
                 .track = trainer});
       }
@@ -284,12 +278,8 @@ TEST_SUITE("fast") {
       b.Work(worker, decode, now, now + work, {.cpu = static_cast<uint64_t>(work)});
       b.Wait(trainer, WaitCause::kEmpty, queue, now, now + work, {.waker = worker});
       const int64_t done = now + work + 100;
-      b.Step({.index = k,
-              .requested = now,
-              .received = now + work,
-              .issued = now + work,
-              .done = done,
-              .track = trainer});
+      b.Step(
+          {.index = k, .requested = now, .received = now + work, .done = done, .track = trainer});
       now = done;
     }
     // Step 237 lies 62 before the last one. Of a warm-up nothing is seen: all steps but the last

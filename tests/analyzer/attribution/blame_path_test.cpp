@@ -163,14 +163,12 @@ TEST_SUITE("fast") {
     s.Step({.index = 0,
             .requested = 0,
             .received = 100,
-            .issued = 100,
             .done = 100,
             .batch = kBatch,
             .track = s.trainer});
     s.Step({.index = 1,
             .requested = 100,
             .received = 150,
-            .issued = 150,
             .done = 150,
             .batch = kBatch + 1,
             .track = s.trainer});
@@ -191,7 +189,6 @@ TEST_SUITE("fast") {
       s.Step({.index = k,
               .requested = now,
               .received = now + stall,
-              .issued = now + stall,
               .done = now + stall + 100,
               .batch = kBatch + k,
               .track = s.trainer});
@@ -223,7 +220,6 @@ TEST_SUITE("fast") {
       s.Step({.index = k,
               .requested = now,
               .received = now + kStall,
-              .issued = now + kStall,
               .done = now + kStall + 100,
               .batch = kBatch + k,
               .track = s.trainer});

@@ -304,13 +304,7 @@ TEST_SUITE("fast") {
     const TrackId theirs = s.Thread("rank 1: decode/0", s.decode, 1);
     s.Work(theirs, s.read, 0, 100, {.cpu = 100});
     const TrackId peer = s.Thread("rank 1: trainer", s.train, 1);
-    s.Step({.index = 0,
-            .requested = 0,
-            .received = 0,
-            .issued = 0,
-            .done = 100,
-            .track = peer,
-            .rank = 1});
+    s.Step({.index = 0, .requested = 0, .received = 0, .done = 100, .track = peer, .rank = 1});
     s.Stall();  // without a waker: whoever works
     const model::Run run = s.Take();
     CHECK(BlameText(run, Attribute(run)) == "decode cpu 50");
@@ -318,7 +312,7 @@ TEST_SUITE("fast") {
 
   TEST_CASE("blame: trainer about which nothing is known") {
     StallScene s;
-    s.Step({.index = 0, .requested = 0, .received = 100, .issued = 100, .done = 100});
+    s.Step({.index = 0, .requested = 0, .received = 100, .done = 100});
     CHECK(s.Blamed() == "nothing unknown 100");
   }
 }

@@ -59,7 +59,6 @@ struct ColdScene : RunBuilder {
       Step({.index = i,
             .requested = begin,
             .received = decoded,
-            .issued = decoded,
             .done = now,
             .batch = i,
             .track = main});
@@ -162,7 +161,6 @@ TEST_SUITE("fast") {
       b.Step({.index = i,
               .requested = now,
               .received = fetched,
-              .issued = fetched,
               .done = fetched + 10 * kUs,
               .batch = pass << 32U | i % 41,
               .track = main});
@@ -220,11 +218,7 @@ TEST_SUITE("fast") {
       const int64_t end = begin + 100 * kUs + io + static_cast<int64_t>(random.Below(5'000));
       if (io > 0) b.Wait(reader, WaitCause::kIo, {}, begin, begin + io);
       b.Work(reader, read, begin, end, {.item = i});
-      b.Step({.index = i,
-              .requested = begin,
-              .received = begin,
-              .issued = begin,
-              .done = begin + 300 * kUs});
+      b.Step({.index = i, .requested = begin, .received = begin, .done = begin + 300 * kUs});
     }
     const Window window = Chosen(b.Take());
     REQUIRE(window.cold.has_value());
@@ -301,11 +295,7 @@ TEST_SUITE("fast") {
     for (size_t i = 0; i < 100; ++i) {
       const int64_t begin = static_cast<int64_t>(i) * 300 * kUs;
       if (i < 40) b.Work(reader, read, begin, begin + 100 * kUs, {.item = i});
-      b.Step({.index = i,
-              .requested = begin,
-              .received = begin,
-              .issued = begin,
-              .done = begin + 300 * kUs});
+      b.Step({.index = i, .requested = begin, .received = begin, .done = begin + 300 * kUs});
     }
     CHECK(!Chosen(b.Take()).cold.has_value());
   }
@@ -338,7 +328,6 @@ TEST_SUITE("fast") {
       b.Step({.index = i,
               .requested = begin,
               .received = begin,
-              .issued = begin,
               .done = begin + 100,
               .batch = (pass << 32U) | i});
     }

@@ -27,7 +27,7 @@ TEST_SUITE("fast") {
     b.Kernel(one, 60, 70);
     b.Copy(copies, 75, 100, 10);
     b.Kernel(two, 90, 80);  // runs backwards: counts, and lasts nothing
-    b.Step({.index = 0, .requested = 0, .received = 0, .issued = 0, .done = 300});
+    b.Step({.index = 0, .requested = 0, .received = 0, .done = 300});
     const Attribution a = Attribute(b.Take());
     REQUIRE(a.devices.size() == 1);
     const DeviceUse& use = a.devices[0];
@@ -58,7 +58,7 @@ TEST_SUITE("fast") {
       const TrackId stream = b.Stream();
       for (uint64_t k = 0; k < 40; ++k) {
         const auto at = static_cast<int64_t>(k) * 100;
-        b.Step({.index = k, .requested = at, .received = at, .issued = at, .done = at + 100});
+        b.Step({.index = k, .requested = at, .received = at, .done = at + 100});
         b.Kernel(stream, at, at + 50);
       }
       change(b.run.info);
@@ -111,7 +111,7 @@ TEST_SUITE("fast") {
     b.Kernel(stream, 80, 90, {.name = "relu"});
     b.Kernel(stream, 100, 110, {.name = "ncclAllReduce"});
     b.Kernel(stream, 290, 310, {.name = "gemm"});  // over the end
-    b.Step({.index = 0, .requested = 0, .received = 0, .issued = 0, .done = 300});
+    b.Step({.index = 0, .requested = 0, .received = 0, .done = 300});
     const model::Run run = b.Take();
     const auto kernels = Attribute(run).kernels;
     REQUIRE(kernels.size() == 3);
@@ -140,7 +140,6 @@ TEST_SUITE("fast") {
     b.Step({.index = 0,
             .requested = trace::kMinTimeNs,
             .received = trace::kMinTimeNs,
-            .issued = trace::kMinTimeNs,
             .done = trace::kMaxTimeNs});
     const Attribution a = Attribute(b.Take());
     REQUIRE(a.kernels.size() == 2);
@@ -158,7 +157,7 @@ TEST_SUITE("fast") {
       b.Kernel(stream, 0, 10, {.name = turned ? "relu" : "add"});
       b.Kernel(stream, 10, 20, {.name = turned ? "add" : "relu"});
       b.Kernel(stream, 20, 31, {.name = "zero"});
-      b.Step({.index = 0, .requested = 0, .received = 0, .issued = 0, .done = 300});
+      b.Step({.index = 0, .requested = 0, .received = 0, .done = 300});
       const model::Run run = b.Take();
       const auto kernels = Attribute(run).kernels;
       REQUIRE(kernels.size() == 3);

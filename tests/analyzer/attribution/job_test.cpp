@@ -38,10 +38,27 @@ struct JobScene : RunBuilder {
     Step({.index = 0,
           .requested = 0,
           .received = 100,
-          .issued = 100,
           .done = 100,
           .batch = kAwaited,
           .track = main});
+  }
+  // From 200 to 250, with 10 of a stall.
+  void NextStep() {
+    Step({.index = 1,
+          .requested = 200,
+          .received = 210,
+          .done = 250,
+          .batch = kAwaited + 1,
+          .track = main});
+  }
+  // The thread in which a worker's process sends; the others have processes of their own.
+  TrackId Feeder() {
+    const TrackId feeder = Thread("worker 0 feeder", transport);
+    run.tracks[main.value].info.process = ProcessId{0};
+    for (const TrackId track : {worker, feeder})
+      run.tracks[track.value].info.process = ProcessId{1};
+    run.tracks[other.value].info.process = ProcessId{2};
+    return feeder;
   }
   Attribution Explain() {
     Stall();
@@ -101,13 +118,7 @@ TEST_SUITE("fast") {
       JobScene s;
       s.run.info.job.command = {"python", "train.py"};
       s.Wait(s.main, cause, s.queue, 110, 190);  // the loop is left at 110, in the step
-      s.Step({.index = 1,
-              .requested = 200,
-              .received = 210,
-              .issued = 210,
-              .done = 250,
-              .batch = kAwaited + 1,
-              .track = s.main});
+      s.NextStep();
       const Attribution attribution = s.Explain();
       const auto& stall = attribution.breakdown[At(Category::kInputStall)];
       REQUIRE(stall.has_value());
@@ -128,13 +139,7 @@ TEST_SUITE("fast") {
     s.Named(beside, "evaluation", trace::SpanActivity::kEvaluation, 110, 150);
     s.Named(beside, "evaluation", trace::SpanActivity::kEvaluation, 150, 180);
     s.Named(beside, "checkpoint", trace::SpanActivity::kEvaluation, 180, 190);
-    s.Step({.index = 1,
-            .requested = 200,
-            .received = 210,
-            .issued = 210,
-            .done = 250,
-            .batch = kAwaited + 1,
-            .track = s.main});
+    s.NextStep();
     const Attribution attribution = s.Explain();
     REQUIRE(attribution.beside.size() == 2);
     CHECK(attribution.beside[0].name == "evaluation");
@@ -149,14 +154,7 @@ TEST_SUITE("fast") {
 
   TEST_CASE("job: a transport that waits for the interpreter is explained by who has it") {
     JobScene s;
-    const TrackId feeder = s.Thread("worker 0 feeder", s.transport);
-    const auto of_process = [&](TrackId track, uint32_t process) {
-      s.run.tracks[track.value].info.process = ProcessId{process};
-    };
-    of_process(s.main, 0);
-    of_process(s.worker, 1);
-    of_process(feeder, 1);
-    of_process(s.other, 2);
+    const TrackId feeder = s.Feeder();
     s.Work(s.worker, s.fetch, 0, 20, {.item = kAwaited, .cpu = 20});
     s.Work(s.worker, s.fetch, 20, 90, {.item = 1001, .cpu = 70});
     s.Work(s.other, s.fetch, 0, 100, {.item = 1002, .cpu = 100});  // another interpreter
@@ -172,10 +170,7 @@ TEST_SUITE("fast") {
 
   TEST_CASE("job: a transport that waits for another one's pickling is bound by the CPU") {
     JobScene s;
-    const TrackId feeder = s.Thread("worker 0 feeder", s.transport);
-    s.run.tracks[s.main.value].info.process = ProcessId{0};
-    s.run.tracks[s.worker.value].info.process = ProcessId{1};
-    s.run.tracks[feeder.value].info.process = ProcessId{1};
+    const TrackId feeder = s.Feeder();
     s.Work(feeder, s.transport, 0, 20, {.item = kAwaited, .cpu = 20});
     s.Work(feeder, s.transport, 20, 90, {.item = 1001, .cpu = 70});
     s.Wait(s.main, WaitCause::kEmpty, s.queue, 0, 20);

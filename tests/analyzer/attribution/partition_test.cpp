@@ -155,7 +155,7 @@ TEST_SUITE("fast") {
       const TrackId stream = b.Stream();
       const TrackId copies = b.CopyEngine();
       if (imported) b.run.info.imported_from = "kineto";
-      b.Step({.index = 0, .requested = 0, .received = 0, .issued = 0, .done = 200});
+      b.Step({.index = 0, .requested = 0, .received = 0, .done = 200});
       b.Kernel(stream, 150, 200, {.enqueued = 20, .name = "ncclDevKernel_AllReduce"});
       b.Copy(copies, 40, 70);
       const Partition partition = PartitionOf(b.Take());
@@ -170,7 +170,7 @@ TEST_SUITE("fast") {
     const TrackId stream = b.Stream();
     const TrackId copies = b.CopyEngine();
     b.Step({.index = 0, .requested = 1000, .received = 1100, .issued = 1200, .done = 1500});
-    b.Step({.index = 1, .requested = 1600, .received = 1650, .issued = 1650, .done = 1700});
+    b.Step({.index = 1, .requested = 1600, .received = 1650, .done = 1700});
     b.Copy(copies, 1090, 1150);                                           // from within the stall
     b.Kernel(stream, 1230, 1300, {.enqueued = 1190});                     // launch goes on to 1230
     b.Kernel(stream, 1320, 1350, {.enqueued = 1310, .name = "ncclSum"});  // waits for its peers
@@ -191,7 +191,7 @@ TEST_SUITE("fast") {
     const TrackId one = b.Stream();
     const TrackId two = b.Stream();
     const TrackId copies = b.CopyEngine();
-    b.Step({.index = 0, .requested = 0, .received = 0, .issued = 0, .done = 100});
+    b.Step({.index = 0, .requested = 0, .received = 0, .done = 100});
     b.Kernel(one, 10, 50);
     b.Kernel(two, 40, 60);  // overlaps
     b.Copy(copies, 55, 70);
@@ -207,7 +207,7 @@ TEST_SUITE("fast") {
     const TrackId a = b.Stream(0);
     const TrackId c = b.Stream(3);
     const TrackId d = b.Stream(1);
-    b.Step({.index = 0, .requested = 0, .received = 10, .issued = 10, .done = 100});
+    b.Step({.index = 0, .requested = 0, .received = 10, .done = 100});
     b.Kernel(a, 10, 100);  // compute 90
     b.Kernel(c, 10, 40);   // compute 30, transfer 1
     b.Copy(c, 40, 41);
@@ -264,8 +264,8 @@ TEST_SUITE("fast") {
   TEST_CASE("partition: a rank without a device track beside one that has them") {
     RunBuilder b;
     b.Kernel(b.Stream(0, 0), 20, 60);
-    b.Step({.index = 0, .requested = 0, .received = 20, .issued = 20, .done = 100});
-    b.Step({.index = 0, .requested = 0, .received = 40, .issued = 40, .done = 100, .rank = 1});
+    b.Step({.index = 0, .requested = 0, .received = 20, .done = 100});
+    b.Step({.index = 0, .requested = 0, .received = 40, .done = 100, .rank = 1});
     const Partition partition = PartitionOf(b.Take());
     REQUIRE(partition.timelines.size() == 2);
     REQUIRE(partition.steps.size() == 2);

@@ -38,7 +38,6 @@ RunBuilder Paced(const std::vector<Stretch>& windows) {
       b.Step({.index = index++,
               .requested = now,
               .received = now,
-              .issued = now,
               .done = now + window.step_ns,
               .samples = 4});
       now += window.step_ns;

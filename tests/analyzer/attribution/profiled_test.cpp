@@ -46,7 +46,6 @@ struct ProfiledJob : RunBuilder {
       Step({.index = i,
             .requested = now,
             .received = now + 40,
-            .issued = now + 40,
             .done = end,
             .track = main,
             .samples = 8});
@@ -153,7 +152,6 @@ TEST_SUITE("fast") {
       b.Step({.index = i,
               .requested = now,
               .received = fetched,
-              .issued = fetched,
               .done = fetched + 200,
               .batch = i,
               .track = main,

@@ -180,8 +180,8 @@ class Maker {
         t.received = now + Length(most);
         t.issued = t.received + Length(most);
         // The device may still work when the next batch is asked for.
-        t.done = t.issued + Length(most);
-        now = random_.OneIn(3) ? t.issued : t.done;
+        t.done = *t.issued + Length(most);
+        now = random_.OneIn(3) ? *t.issued : t.done;
         if (random_.OneIn(12)) t.issued = 0;
         if (random_.OneIn(12)) t.done = 0;
         if (shape_.sloppy && random_.OneIn(4)) t.received = Time();

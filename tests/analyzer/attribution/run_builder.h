@@ -14,6 +14,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,7 +37,7 @@ struct StepTimes {
   uint64_t index = 0;
   int64_t requested = 0;
   int64_t received = 0;
-  int64_t issued = 0;
+  std::optional<int64_t> issued;  // none: as soon as it was received
   int64_t done = 0;
   uint64_t batch = kNoItem;
   TrackId track = TrackId::None();
@@ -139,8 +140,8 @@ class RunBuilder {
     Add(track, {trace::SpanKind::kWait, {}, cause, queue}, start_ns, end_ns, extras);
   }
   void Step(const StepTimes& t) {
-    run.rows.steps.push_back({t.index, t.requested, t.received, t.issued, t.done, ItemId{t.batch},
-                              t.track, t.samples, 0});
+    run.rows.steps.push_back({t.index, t.requested, t.received, t.issued.value_or(t.received),
+                              t.done, ItemId{t.batch}, t.track, t.samples, 0});
     ranks_.push_back(t.rank);
   }
   void Batch(uint64_t batch, uint64_t last_arrival) {

@@ -23,12 +23,7 @@ namespace {
 void AddSteps(RunBuilder& b, uint64_t steps, uint32_t samples = 1) {
   for (uint64_t k = 0; k < steps; ++k) {
     const auto at = static_cast<int64_t>(100 * k);
-    b.Step({.index = k,
-            .requested = at,
-            .received = at,
-            .issued = at,
-            .done = at + 100,
-            .samples = samples});
+    b.Step({.index = k, .requested = at, .received = at, .done = at + 100, .samples = samples});
   }
 }
 
@@ -223,7 +218,7 @@ TEST_SUITE("fast") {
           }
         }
       }
-      b.Step({.index = 0, .requested = 100, .received = 100, .issued = 100, .done = 290'001});
+      b.Step({.index = 0, .requested = 100, .received = 100, .done = 290'001});
       std::stable_sort(in_file.begin(), in_file.end(),
                        [](const auto& x, const auto& y) { return x.first < y.first; });
       double area = 0;
@@ -393,7 +388,6 @@ TEST_SUITE("fast") {
         b.Step({.index = k,
                 .requested = at,
                 .received = at + 100,
-                .issued = at + 100,
                 .done = at + 200,
                 .track = trainer});
       }

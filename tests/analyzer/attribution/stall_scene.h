@@ -25,7 +25,6 @@ struct StallScene : RunBuilder {
     Step({.index = 0,
           .requested = 0,
           .received = end,
-          .issued = end,
           .done = end,
           .batch = batch,
           .track = trainer});

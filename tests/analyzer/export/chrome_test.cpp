@@ -13,13 +13,13 @@ using exporting::Format;
 using exporting::What;
 using nlohmann::json;
 using stallscope::test::Exported;
-using stallscope::test::Loaded;
+using stallscope::test::LoadedRun;
 using stallscope::test::TraceBuilder;
 
 namespace {
 
 json Chrome(TraceBuilder& trace, What what = What::kDefault) {
-  return json::parse(Exported(Loaded(trace), Format::kChrome, what));
+  return json::parse(Exported(LoadedRun(trace), Format::kChrome, what));
 }
 
 std::vector<json> Events(const json& file, const std::string& phase) {
@@ -122,7 +122,7 @@ TEST_SUITE("fast") {
       times.emplace_back(start, at);
       trace.Work(track, stage, start, at);
     }
-    const std::string text = Exported(Loaded(trace), Format::kChrome);
+    const std::string text = Exported(LoadedRun(trace), Format::kChrome);
     const auto spans = Events(json::parse(text), "X");
     REQUIRE(spans.size() == times.size());
     for (size_t i = 0; i < times.size(); ++i) {

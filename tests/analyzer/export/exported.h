@@ -6,9 +6,7 @@
 #include <string>
 
 #include "analyzer/export/export.h"
-#include "analyzer/model/loader.h"
-#include "tests/support/paths.h"
-#include "tests/support/trace_builder.h"
+#include "tests/support/loaded_run.h"
 
 namespace stallscope::test {
 
@@ -21,14 +19,6 @@ inline std::string Exported(const model::Run& run, exporting::Format format,
   });
   REQUIRE(done.ok());
   return text;
-}
-
-inline model::Run Loaded(TraceBuilder& trace) {
-  ScratchDir dir;
-  trace.Write(dir / "run.sst");
-  auto run = model::LoadTrace(dir / "run.sst");
-  REQUIRE(run.ok());
-  return std::move(run).value();
 }
 
 }  // namespace stallscope::test

@@ -10,7 +10,7 @@ using namespace stallscope;
 using exporting::Format;
 using exporting::What;
 using stallscope::test::Exported;
-using stallscope::test::Loaded;
+using stallscope::test::LoadedRun;
 using stallscope::test::TraceBuilder;
 
 namespace {
@@ -42,7 +42,7 @@ TEST_SUITE("fast") {
     trace.rows().Add(trace::Copy{
         1, 300, 400, ItemId{9}, 1000, 1, stream, trace::CopyDirection::kDeviceToHost, {}});
     trace.rows().Add(trace::Kernel{1, 400, 500, {}, 2, 0, stream, trace.Text("sgemm")});
-    CHECK(Exported(Loaded(trace), Format::kCsv) ==
+    CHECK(Exported(LoadedRun(trace), Format::kCsv) ==
           "track,track_name,kind,name,start_ns,end_ns,cause,queue,item,bytes,cpu_ns,waker,"
           "stage,process,pid\r\n"
           "0,\"worker\n0\",work,\"decode, \"\"fast\"\"\",100,250,,,7,4096,140,,\"decode, "
@@ -57,7 +57,7 @@ TEST_SUITE("fast") {
     TraceBuilder trace;
     const StageId stage = trace.Stage("s\xff");
     trace.Work(trace.Thread("t"), stage, 100, 250);
-    const auto lines = Lines(Exported(Loaded(trace), Format::kJsonl, What::kSpans));
+    const auto lines = Lines(Exported(LoadedRun(trace), Format::kJsonl, What::kSpans));
     REQUIRE(lines.size() == 1);
     CHECK(lines[0]["name"] == "s\ufffd");
     CHECK(lines[0]["start_ns"] == 100);
@@ -71,7 +71,7 @@ TEST_SUITE("fast") {
   TEST_CASE("a job's spans have their stage and process") {
     TraceBuilder trace;
     stallscope::test::BuildJob(trace, {.steps = 2});
-    const auto lines = Lines(Exported(Loaded(trace), Format::kJsonl, What::kSpans));
+    const auto lines = Lines(Exported(LoadedRun(trace), Format::kJsonl, What::kSpans));
     const auto op = std::find_if(lines.begin(), lines.end(),
                                  [](const auto& line) { return line["name"] == "Store.get"; });
     REQUIRE(op != lines.end());
@@ -84,7 +84,7 @@ TEST_SUITE("fast") {
     TraceBuilder trace;
     trace.Step(0, 1'000, 1'900);
     trace.Step(1, 2'000, 2'900);
-    const model::Run run = Loaded(trace);
+    const model::Run run = LoadedRun(trace);
     CHECK(Exported(run, Format::kCsv, What::kSteps) ==
           kStepColumns + "0,1000,2000,600,,0,,300,0,100\r\n1,2000,2900,600,,0,,300,0,0\r\n");
     const auto lines = Lines(Exported(run, Format::kJsonl, What::kSteps));
@@ -109,7 +109,7 @@ TEST_SUITE("fast") {
     trace.rows().Add(trace::Sample{10, 1.5, rss});
     trace.rows().Add(trace::Sample{20, std::numeric_limits<double>::quiet_NaN(), rss});
     trace.rows().Add(trace::QueueEvent{30, ItemId{1}, queue, {}, 3, trace::QueueOp::kPush});
-    const model::Run run = Loaded(trace);
+    const model::Run run = LoadedRun(trace);
     CHECK(Exported(run, Format::kCsv, What::kCounters) ==
           "time_ns,counter,unit,value\r\n10,rss,bytes,1.5\r\n20,rss,bytes,\r\n"
           "30,queue q,elements,3\r\n");
@@ -120,7 +120,7 @@ TEST_SUITE("fast") {
 
   TEST_CASE("an empty run is a header line, or nothing") {
     TraceBuilder trace;
-    const model::Run run = Loaded(trace);
+    const model::Run run = LoadedRun(trace);
     CHECK(Exported(run, Format::kCsv, What::kSteps) == kStepColumns);
     CHECK(Exported(run, Format::kJsonl, What::kSteps).empty());
   }

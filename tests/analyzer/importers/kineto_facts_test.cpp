@@ -29,6 +29,17 @@ model::Run Open(const std::string& path) {
   return std::move(run).value();
 }
 
+// check(run, facts) for each real trace of a folder.
+template <class Check>
+void ForEachTrace(const char* folder, Check&& check) {
+  const auto traces = test::RealTraces(folder);
+  if (!traces) return test::Skip("STALLSCOPE_CORPUS is not set");
+  for (const test::RealTrace& real : *traces) {
+    CAPTURE(real.path);
+    check(Open(real.path), real.facts);
+  }
+}
+
 // The host's spans of an activity whose name begins so.
 Intervals SpansNamed(const model::Run& run, trace::SpanActivity activity, std::string_view name) {
   Intervals spans;
@@ -58,13 +69,7 @@ std::pair<trace::CopyDirection, trace::CopyMemory> KindOf(const std::string& nam
 
 TEST_SUITE("fast") {
   TEST_CASE("real PyTorch traces: devices are as busy as the facts say") {
-    const auto traces = test::RealTraces("kineto");
-    if (!traces) return test::Skip("STALLSCOPE_CORPUS is not set");
-    for (const test::RealTrace& real : *traces) {
-      const std::string& path = real.path;
-      const Facts& facts = real.facts;
-      CAPTURE(path);
-      const model::Run run = Open(path);
+    ForEachTrace("kineto", [](const model::Run& run, const Facts& facts) {
       CHECK(run.format == "kineto");
       std::map<std::string, int64_t> busy;
       int64_t kernels = 0;
@@ -78,12 +83,10 @@ TEST_SUITE("fast") {
       const uint64_t expected =
           by_category.value("kernel", uint64_t{0}) + by_category.value("Kernel", uint64_t{0});
       CHECK(run.rows.kernels.size() == expected);
-    }
+    });
   }
 
   TEST_CASE("real PyTorch traces: copies have the facts' kinds, bytes and times") {
-    const auto traces = test::RealTraces("kineto");
-    if (!traces) return test::Skip("STALLSCOPE_CORPUS is not set");
     struct Sum {
       uint64_t count = 0;
       uint64_t bytes = 0;
@@ -91,11 +94,7 @@ TEST_SUITE("fast") {
       bool operator==(const Sum&) const = default;
     };
     using Kinds = std::map<std::pair<trace::CopyDirection, trace::CopyMemory>, Sum>;
-    for (const test::RealTrace& real : *traces) {
-      const std::string& path = real.path;
-      const Facts& facts = real.facts;
-      CAPTURE(path);
-      const model::Run run = Open(path);
+    ForEachTrace("kineto", [](const model::Run& run, const Facts& facts) {
       Kinds expected;
       for (const auto& [name, copies] : facts["memcpy"].items()) {
         Sum& sum = expected[KindOf(name)];
@@ -111,17 +110,11 @@ TEST_SUITE("fast") {
         sum.ns += copy.end_ns - copy.start_ns;
       }
       CHECK(seen == expected);
-    }
+    });
   }
 
   TEST_CASE("real PyTorch traces: steps and loaders last as long as the facts say") {
-    const auto traces = test::RealTraces("kineto");
-    if (!traces) return test::Skip("STALLSCOPE_CORPUS is not set");
-    for (const test::RealTrace& real : *traces) {
-      const std::string& path = real.path;
-      const Facts& facts = real.facts;
-      CAPTURE(path);
-      const model::Run run = Open(path);
+    ForEachTrace("kineto", [](const model::Run& run, const Facts& facts) {
       Intervals expected;
       for (const auto& step : facts["profilersteps"]) {
         const auto start = step["start_ns"].get<int64_t>();
@@ -139,17 +132,11 @@ TEST_SUITE("fast") {
       }
       CHECK(test::UnionNs(SpansNamed(run, trace::SpanActivity::kLoader, "enumerate(DataLoader)")) ==
             facts["dataloader_union_ns"].get<int64_t>());
-    }
+    });
   }
 
   TEST_CASE("real PyTorch traces: both partitions add up in every step") {
-    const auto traces = test::RealTraces("kineto");
-    if (!traces) return test::Skip("STALLSCOPE_CORPUS is not set");
-    for (const test::RealTrace& real : *traces) {
-      const std::string& path = real.path;
-      const Facts& facts = real.facts;
-      CAPTURE(path);
-      const model::Run run = Open(path);
+    ForEachTrace("kineto", [](const model::Run& run, const Facts& facts) {
       const auto kineto = exporting::PartitionAsKineto(run);
       CHECK(kineto.size() == run.rows.steps.size());
       for (const exporting::KinetoStep& step : kineto) {
@@ -174,7 +161,7 @@ TEST_SUITE("fast") {
         CHECK(loader <= idle + window / 100);
         CHECK(loader + runtime + window / 100 >= idle);
       }
-    }
+    });
   }
 
   TEST_CASE("real ranks of one run end their collectives together") {
@@ -201,16 +188,10 @@ TEST_SUITE("fast") {
 
   TEST_CASE("real Chrome and TensorFlow traces are read without loss") {
     for (const char* folder : {"chrome", "tf_trace"}) {
-      const auto traces = test::RealTraces(folder);
-      if (!traces) return test::Skip("STALLSCOPE_CORPUS is not set");
-      for (const test::RealTrace& real : *traces) {
-        const std::string& path = real.path;
-        const Facts& facts = real.facts;
-        CAPTURE(path);
-        const model::Run run = Open(path);
+      ForEachTrace(folder, [](const model::Run& run, const Facts& facts) {
         CHECK(model::CountSpans(run) > 0);
         CHECK(run.quality.damaged_bytes == 0);
-        if (!facts.contains("processes")) continue;
+        if (!facts.contains("processes")) return;
         // TF1: the streams' own time, and nothing of what repeats it.
         int64_t busy = 0;
         for (const auto& device : attribution::UseOfDevices(run)) busy += device.busy_ns;
@@ -224,7 +205,7 @@ TEST_SUITE("fast") {
         }
         CHECK(busy <= longest);
         if (longest != 0) CHECK(busy > 0);
-      }
+      });
     }
   }
 }

@@ -1,10 +1,9 @@
 // Processes and loaders of a job, as the chunks of its trace define them.
 #include <doctest/doctest.h>
 
+#include "tests/support/loaded_run.h"
+
 #include "analyzer/model/assembler.h"
-#include "analyzer/model/loader.h"
-#include "tests/support/paths.h"
-#include "tests/support/trace_builder.h"
 
 using namespace stallscope;
 
@@ -41,7 +40,6 @@ TEST_SUITE("fast") {
 
   TEST_CASE("spans that were written late are sorted by their ends") {
     constexpr int64_t kLong = 5'000'000'000;  // too long for the column
-    test::ScratchDir dir;
     test::TraceBuilder trace;
     trace.run.job.command = {"python", "train.py"};
     const ProcessId process = trace.Process("train.py", 700);
@@ -53,8 +51,7 @@ TEST_SUITE("fast") {
     trace.Work(main, trainer, 10, 20, ItemId{0});
     trace.Work(main, trainer, kLong, kLong + 5, ItemId{1});
     trace.Seal(kLong + 10);
-    trace.Write(dir / "run.sst");
-    const model::Run run = model::LoadTrace(dir / "run.sst").value();
+    const model::Run run = LoadedRun(trace);
     const trace::SpanColumns& spans = run.tracks[main.value].spans;
     REQUIRE(spans.size() == 4);
     std::vector<int64_t> ends;

@@ -6,11 +6,9 @@
 #include <string>
 
 #include "analyzer/model/graph.h"
-#include "analyzer/model/loader.h"
 #include "analyzer/model/profiled.h"
 #include "analyzer/model/saver.h"
-#include "tests/support/paths.h"
-#include "tests/support/trace_builder.h"
+#include "tests/support/loaded_run.h"
 
 using namespace stallscope;
 using stallscope::test::ScratchDir;
@@ -19,12 +17,6 @@ using stallscope::test::TraceBuilder;
 namespace {
 
 constexpr int64_t kEpoch = 1'700'000'000'000'000'000;  // where the profile's clock begins
-
-model::Run Loaded(TraceBuilder& trace) {
-  ScratchDir dir;
-  trace.Write(dir / "run.sst");
-  return model::LoadTrace(dir / "run.sst").value();
-}
 
 void Named(TraceBuilder& trace, TrackId track, const std::string& name, int64_t start_ns,
            int64_t end_ns) {
@@ -61,7 +53,7 @@ model::Run JobRun(bool tf_data, const std::string& graph = "[]") {
     trace.rows().Add(trace::Step{i, at, at + 10, at + 10, at + 100, ItemId{i}, main, 0, 0});
   }
   trace.Seal(3000);
-  return Loaded(trace);
+  return LoadedRun(trace);
 }
 
 struct ProfileShape {
@@ -104,7 +96,7 @@ model::Run ProfileRun(const ProfileShape& shape = {}) {
   trace.rows().Add(trace::Step{
       0, kEpoch + 1200, kEpoch + 1250, kEpoch + 1260, kEpoch + 1390, {}, python, 16, 0});
   trace.Seal(kEpoch + 1500);
-  model::Run run = Loaded(trace);
+  model::Run run = LoadedRun(trace);
   run.format = "xplane";
   return run;
 }
@@ -307,7 +299,7 @@ TEST_SUITE("fast") {
     const TrackId track = trace.Thread("main");
     trace.Work(track, StageId::None(), 10, 20);
     trace.Seal(3000, {{track, 4, 1, 3}});
-    const model::Run run = Loaded(trace);
+    const model::Run run = LoadedRun(trace);
     REQUIRE(model::SaveTrace(run, dir / "again.sst").ok());
     const model::Run read = model::LoadTrace(dir / "again.sst").value();
     CHECK(read.quality.dropped == 3);
@@ -323,7 +315,7 @@ TEST_SUITE("fast") {
     Named(trace, main, std::string(model::kProfilerStart), 2300, 2310);
     trace.run.start_ns = 1;
     trace.Seal(3000);
-    const auto stretches = model::ProfiledStretches(Loaded(trace));
+    const auto stretches = model::ProfiledStretches(LoadedRun(trace));
     REQUIRE(stretches.size() == 2);
     CHECK(stretches[0].start_ns == 100);
     CHECK(stretches[0].open.start_ns == 120);
@@ -338,6 +330,6 @@ TEST_SUITE("fast") {
     TraceBuilder trace;
     Named(trace, trace.Thread("main"), "profiler start", 100, 120);
     trace.Seal(3000);
-    CHECK(model::ProfiledStretches(Loaded(trace)).empty());
+    CHECK(model::ProfiledStretches(LoadedRun(trace)).empty());
   }
 }

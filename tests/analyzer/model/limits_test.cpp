@@ -1,10 +1,8 @@
 #include <doctest/doctest.h>
 
 #include "analyzer/base/file.h"
-#include "analyzer/model/loader.h"
 #include "analyzer/trace/limits.h"
-#include "tests/support/paths.h"
-#include "tests/support/trace_builder.h"
+#include "tests/support/loaded_run.h"
 
 using namespace stallscope;
 using stallscope::test::ScratchDir;
@@ -139,7 +137,6 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("repeated strings are stored once") {
-    ScratchDir dir;
     test::TraceBuilder trace;
     const trace::StringId name = trace.Text("sgemm");
     const TrackId stream = trace.Stream("stream 7");
@@ -147,18 +144,15 @@ TEST_SUITE("fast") {
       trace.rows().Add(trace::Kernel{1, 2, 3, {}, 0, 0, stream, name});
       trace.EndChunk();
     }
-    trace.Write(dir / "run.sst");
-    const model::Run run = model::LoadTrace(dir / "run.sst").value();
+    const model::Run run = test::LoadedRun(trace);
     CHECK(run.strings == std::vector<std::string>{"sgemm"});
     CHECK(run.rows.kernels.size() == 5);
   }
 
   TEST_CASE("overlong names are cut") {
-    ScratchDir dir;
     test::TraceBuilder trace;
     trace.Stage(std::string(5000, 'n'));
-    trace.Write(dir / "run.sst");
-    const model::Run run = model::LoadTrace(dir / "run.sst").value();
+    const model::Run run = test::LoadedRun(trace);
     CHECK(run.stages[0].name.size() == trace::kMaxNameBytes);
   }
 }

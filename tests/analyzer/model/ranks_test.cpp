@@ -2,19 +2,15 @@
 
 #include <doctest/doctest.h>
 
-#include "analyzer/model/loader.h"
-#include "tests/support/paths.h"
-#include "tests/support/trace_builder.h"
+#include "tests/support/loaded_run.h"
 
 using namespace stallscope;
-using stallscope::test::ScratchDir;
 using stallscope::test::TraceBuilder;
 
 namespace {
 
 // Steps at 1000 and 2000 after the start, whose monotonic clock reads `start`.
 model::Run RankRun(uint32_t rank, int64_t start, int64_t realtime) {
-  ScratchDir dir;
   TraceBuilder trace;
   trace.run.rank = rank;
   trace.run.start_ns = start;
@@ -34,8 +30,7 @@ model::Run RankRun(uint32_t rank, int64_t start, int64_t realtime) {
   trace.rows().Add(trace::Gap{start + 8, start + 9, 3, trainer});
   trace.rows().Add(trace::Element{ItemId{5}, 0, 0, 1, trace.Text("f" + std::to_string(rank)), 0});
   trace.Seal(start + 3000, {{track, 4, 1, 3}});
-  trace.Write(dir / "run.sst");
-  return model::LoadTrace(dir / "run.sst").value();
+  return LoadedRun(trace);
 }
 
 }  // namespace

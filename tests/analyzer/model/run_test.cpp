@@ -2,24 +2,19 @@
 
 #include <doctest/doctest.h>
 
-#include "analyzer/model/loader.h"
-#include "tests/support/paths.h"
-#include "tests/support/trace_builder.h"
+#include "tests/support/loaded_run.h"
 
 using namespace stallscope;
-using stallscope::test::ScratchDir;
 using stallscope::test::TraceBuilder;
 
 TEST_SUITE("fast") {
   TEST_CASE("a step lasts to the next request, the last one until its device is done") {
-    ScratchDir dir;
     TraceBuilder trace;
     trace.Step(2, 300, 390);
     trace.EndChunk();
     trace.Step(0, 100, 250);
     trace.Step(1, 200, 310);
-    trace.Write(dir / "run.sst");
-    const model::Run run = model::LoadTrace(dir / "run.sst").value();
+    const model::Run run = LoadedRun(trace);
     const auto steps = model::StepIntervals(run);
     REQUIRE(steps.size() == 3);
     for (uint64_t i = 0; i < 3; ++i) {
@@ -32,16 +27,14 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("a killed run lasts until its last event") {
-    ScratchDir dir;
     TraceBuilder trace;
     const StageId stage = trace.Stage("s");
     trace.Work(trace.Thread("t"), stage, 2000, 7000);
-    trace.Write(dir / "run.sst");
-    CHECK(model::WindowOf(model::LoadTrace(dir / "run.sst").value()).start_ns == 1000);
-    CHECK(model::WindowOf(model::LoadTrace(dir / "run.sst").value()).end_ns == 7000);
+    const model::TimeRange killed = model::WindowOf(LoadedRun(trace));
+    CHECK(killed.start_ns == 1000);
+    CHECK(killed.end_ns == 7000);
     trace.Seal(9000);
-    trace.Write(dir / "run.sst");
-    CHECK(model::WindowOf(model::LoadTrace(dir / "run.sst").value()).end_ns == 9000);
+    CHECK(model::WindowOf(LoadedRun(trace)).end_ns == 9000);
   }
 
   TEST_CASE("a limit is recognized by its figure, not by its words") {

@@ -2,14 +2,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include "analyzer/model/loader.h"
 #include "analyzer/report/describe.h"
 #include "analyzer/report/json.h"
 #include "analyzer/report/markdown.h"
 #include "analyzer/report/report.h"
 #include "analyzer/report/text.h"
-#include "tests/support/paths.h"
-#include "tests/support/trace_builder.h"
+#include "tests/support/loaded_run.h"
 
 using namespace stallscope;
 using attribution::Category;
@@ -30,11 +28,7 @@ model::Run SmallRun() {
   trace.run.device = {"emulated", "nothing", 0, ""};
   trace.run.warnings = {"the clock stepped"};
   trace.Seal(9'000);
-  test::ScratchDir dir;
-  trace.Write(dir / "run.sst");
-  auto run = model::LoadTrace(dir / "run.sst");
-  REQUIRE(run.ok());
-  return std::move(run).value();
+  return LoadedRun(trace);
 }
 
 attribution::Attribution SmallAttribution() {

@@ -5,13 +5,11 @@
 #include <memory>
 #include <string_view>
 
-#include "analyzer/model/loader.h"
 #include "analyzer/model/ranks.h"
 #include "analyzer/timeline/counter_kind.h"
 #include "collectors/system/counters.h"
+#include "tests/support/loaded_run.h"
 #include "tests/support/memory_file.h"
-#include "tests/support/paths.h"
-#include "tests/support/trace_builder.h"
 
 using namespace stallscope;
 using timeline::RunIndex;
@@ -21,11 +19,7 @@ namespace {
 bool Reduces(std::string_view name) { return name == "all_reduce"; }
 
 RunIndex IndexOf(test::TraceBuilder& trace) {
-  const test::ScratchDir dir;
-  trace.Write(dir / "run.sst");
-  auto run = model::LoadTrace(dir / "run.sst");
-  REQUIRE(run.ok());
-  return timeline::MakeRunIndex(std::make_shared<model::Run>(std::move(run).value()), &Reduces);
+  return timeline::MakeRunIndex(std::make_shared<model::Run>(LoadedRun(trace)), &Reduces);
 }
 
 }  // namespace

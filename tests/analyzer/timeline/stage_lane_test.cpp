@@ -2,11 +2,9 @@
 
 #include <algorithm>
 
-#include "analyzer/model/loader.h"
 #include "analyzer/timeline/timeline.h"
-#include "tests/support/paths.h"
+#include "tests/support/loaded_run.h"
 #include "tests/support/random.h"
-#include "tests/support/trace_builder.h"
 
 using namespace stallscope;
 using test::TraceBuilder;
@@ -15,14 +13,6 @@ using timeline::StageLanes;
 using trace::WaitCause;
 
 namespace {
-
-model::Run Loaded(TraceBuilder& trace) {
-  test::ScratchDir dir;
-  trace.Write(dir / "run.sst");
-  auto run = model::LoadTrace(dir / "run.sst");
-  REQUIRE(run.ok());
-  return std::move(run).value();
-}
 
 using Values = std::vector<float>;
 
@@ -41,7 +31,7 @@ TEST_SUITE("fast") {
     trace.Wait(two, WaitCause::kFull, out, 1000, 1020);
     trace.Wait(two, WaitCause::kLock, in, 1020, 1040);
     trace.Work(two, decode, 1040, 1100);
-    const Lane lane = StageLanes(Loaded(trace), {1000, 1100}, 2)[decode.value];
+    const Lane lane = StageLanes(LoadedRun(trace), {1000, 1100}, 2)[decode.value];
     CHECK(lane.name == "decode");
     CHECK(lane.layers == std::vector<std::string>{"work", "empty", "full", "wait"});
     CHECK(lane.busy == std::vector<Values>{{0.6F, 0.5F}, {0, 0.5F}, {0.2F, 0}, {0.2F, 0}});
@@ -54,7 +44,7 @@ TEST_SUITE("fast") {
     trace.Wait(track, WaitCause::kIo, {}, 1020, 1050);
     trace.Wait(track, WaitCause::kIo, {}, 1060, 1070);
     trace.Work(track, read, 1000, 1100);
-    const Lane lane = StageLanes(Loaded(trace), {1000, 1100}, 1)[read.value];
+    const Lane lane = StageLanes(LoadedRun(trace), {1000, 1100}, 1)[read.value];
     CHECK(lane.busy == std::vector<Values>{{0.6F}, {0}, {0}, {0.4F}});
   }
 
@@ -66,7 +56,7 @@ TEST_SUITE("fast") {
     const TrackId track = trace.Thread("shuffle 0", shuffle);
     trace.Work(track, read, 1000, 1030);
     trace.Work(track, shuffle, 1000, 1100);
-    const model::Run run = Loaded(trace);
+    const model::Run run = LoadedRun(trace);
     const auto lanes = StageLanes(run, {1000, 1100}, 1);
     CHECK(lanes[read.value].busy[0] == Values{0.3F});
     CHECK(lanes[shuffle.value].busy[0] == Values{0.7F});
@@ -105,7 +95,7 @@ TEST_SUITE("fast") {
           trace.Wait(track, kCauses[span.layer], {}, span.start, span.end);
         }
       }
-      const Lane lane = StageLanes(Loaded(trace), {950, 1250}, 30)[stage.value];
+      const Lane lane = StageLanes(LoadedRun(trace), {950, 1250}, 30)[stage.value];
       for (size_t column = 0; column < 30; ++column) {
         float sum = 0;
         for (size_t layer = 0; layer < 4; ++layer) {

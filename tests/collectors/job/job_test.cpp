@@ -1,5 +1,4 @@
-// Jobs as they are recorded: what gets into the trace, and what the job notices of it.
-#include <dirent.h>
+// Jobs as they are recorded: what gets into the trace.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -13,66 +12,21 @@
 #include <set>
 #include <thread>
 
-#include "analyzer/base/clock.h"
 #include "analyzer/model/loader.h"
 #include "collectors/job/job_sampler.h"
-#include "collectors/job/session.h"
-#include "tests/support/paths.h"
-#include "tests/support/program.h"
+#include "tests/collectors/job/job_place.h"
 
 using namespace stallscope;
-using test::BuildDir;
+using test::DoneIn;
+using test::JobOf;
+using test::JobPlace;
 using test::ProgramResult;
-using test::RunProgram;
 using test::ScratchDir;
+using test::SpansOf;
+using test::StatusOf;
+using test::WaitUntil;
 
 namespace {
-
-const std::string kRunner = BuildDir() + "/tests/job_runner";
-const std::string kProgram = BuildDir() + "/tests/job_program";
-
-// A place for sessions that other tests do not look into.
-struct Place {
-  ScratchDir dir;
-  ScratchDir sessions;
-  std::string trace = dir / "run.sst";
-
-  ProgramResult Run(std::vector<std::string> command, const std::vector<std::string>& options = {},
-                    const std::vector<std::string>& environment = {}) const {
-    std::vector<std::string> all{kRunner, trace, "memory=" + sessions.path()};
-    all.insert(all.end(), options.begin(), options.end());
-    all.push_back("--");
-    all.insert(all.end(), command.begin(), command.end());
-    return RunProgram(all, environment);
-  }
-  ProgramResult RunOurs(std::vector<std::string> actions,
-                        const std::vector<std::string>& options = {}) const {
-    actions.insert(actions.begin(), kProgram);
-    return Run(actions, options);
-  }
-  model::Run Load() const {
-    auto run = model::LoadTrace(trace);
-    REQUIRE(run.ok());
-    return std::move(run).value();
-  }
-  // Not even a hidden file.
-  bool NothingLeft() const {
-    return std::filesystem::directory_iterator(sessions.path()) ==
-           std::filesystem::directory_iterator();
-  }
-};
-
-// All spans of that stage, of every track.
-uint64_t SpansOf(const model::Run& run, std::string_view stage) {
-  uint64_t count = 0;
-  for (const model::Track& track : run.tracks) {
-    for (size_t i = 0; i < track.spans.size(); ++i) {
-      const trace::SpanClass& what = run.ClassOf(track, i);
-      count += run.NameOf(what.stage) == stage && !what.name.known();
-    }
-  }
-  return count;
-}
 
 const model::Track* TrackNamed(const model::Run& run, std::string_view name) {
   for (const model::Track& track : run.tracks) {
@@ -93,81 +47,17 @@ bool HasCounter(const model::Run& run, const std::string& name, bool of_process)
   return false;
 }
 
-void WaitUntil(const std::function<bool()>& done) {
-  while (!done()) std::this_thread::yield();
-}
-
-pid_t StartRunner(const Place& place, std::vector<std::string> actions) {
-  const pid_t child = fork();
-  if (child != 0) return child;
-  std::vector<std::string> all{kRunner, place.trace, "memory=" + place.sessions.path(), "--",
-                               kProgram};
-  all.insert(all.end(), actions.begin(), actions.end());
-  std::vector<char*> arguments;
-  for (std::string& argument : all) arguments.push_back(argument.data());
-  arguments.push_back(nullptr);
-  execv(arguments[0], arguments.data());
-  _exit(127);
-}
-
-// One of the small PyTorch jobs, on the stand-in for torch.
-const std::string kStandIn =
-    "PYTHONPATH=" + test::SourceDir() + "/tests/collectors/job/python/standin";
-std::vector<std::string> PythonJob(const std::string& name) {
-  return {"python3", "-B", test::SourceDir() + "/tests/collectors/job/python/jobs.py", name};
-}
-
-// Leads a process group of its own, and is silent.
-pid_t StartGroup(const Place& place, std::vector<std::string> command) {
-  const pid_t child = fork();
-  if (child != 0) return child;
-  setpgid(0, 0);
-  signal(SIGINT, SIG_DFL);  // a shell's background jobs ignore it
-  const int nowhere = open("/dev/null", O_RDWR);
-  for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) dup2(nowhere, fd);
-  command.insert(command.begin(), {kRunner, place.trace, "memory=" + place.sessions.path(), "--"});
-  std::vector<char*> arguments;
-  for (std::string& argument : command) arguments.push_back(argument.data());
-  arguments.push_back(nullptr);
-  execv(arguments[0], arguments.data());
-  _exit(127);
-}
-
-uint64_t DoneIn(const std::string& path) {
-  uint64_t done = 0;
-  std::ifstream(path, std::ios::binary).read(reinterpret_cast<char*>(&done), sizeof done);
-  return done;
-}
-
-// The processes whose parent is `pid`.
-std::vector<pid_t> ChildrenOf(pid_t pid) {
-  std::vector<pid_t> children;
-  std::ifstream list("/proc/" + std::to_string(pid) + "/task/" + std::to_string(pid) + "/children");
-  for (pid_t child; list >> child;) children.push_back(child);
-  return children;
-}
-
-std::string CommandNameOf(pid_t pid) {
-  std::string name;
-  std::getline(std::ifstream("/proc/" + std::to_string(pid) + "/comm") >> std::ws, name);
-  return name;
-}
-
 // Kills the job once it has done `spans`, and checks that its trace has the beginning of them
 // without a gap.
 void KillJobAt(uint64_t spans, int signal_number) {
-  const Place place;
+  const JobPlace place;
   const std::string progress = place.dir / "progress";
-  const pid_t runner = StartRunner(place, {"forever", progress});
+  const pid_t runner = place.Start({"forever", progress});
   WaitUntil([&] { return DoneIn(progress) >= spans; });
-  pid_t job = 0;
-  for (const pid_t child : ChildrenOf(runner)) {
-    if (CommandNameOf(child) == "job_program") job = child;
-  }
+  const pid_t job = JobOf(runner);
   REQUIRE(job > 0);
   kill(job, signal_number);
-  int status = 0;
-  REQUIRE(waitpid(runner, &status, 0) == runner);
+  const int status = StatusOf(runner);
   REQUIRE(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 128 + signal_number);
   const uint64_t done = DoneIn(progress);
@@ -188,7 +78,7 @@ void KillJobAt(uint64_t spans, int signal_number) {
 
 TEST_SUITE("fast") {
   TEST_CASE("job: a program with our recorder writes into the run's trace") {
-    const Place place;
+    const JobPlace place;
     const ProgramResult done = place.RunOurs({"steps", "50", "print", "hello"});
     CHECK(done.exit_code == 0);
     CHECK(done.out == "hello\n");
@@ -198,7 +88,7 @@ TEST_SUITE("fast") {
     CHECK(run.rows.steps.size() == 50);
     CHECK(SpansOf(run, "fetch") == 50);
     CHECK(run.info.job.command ==
-          std::vector<std::string>{kProgram, "steps", "50", "print", "hello"});
+          std::vector<std::string>{test::kJobProgram, "steps", "50", "print", "hello"});
     CHECK(run.info.job.exit_code == 0);
     const bool in_checkout = (run.info.folder + "/").starts_with(test::SourceDir() + "/") &&
                              std::filesystem::exists(test::SourceDir() + "/.git");
@@ -228,7 +118,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("job: a writer in Python after RING.md alone") {
-    const Place place;
+    const JobPlace place;
     const ProgramResult done =
         place.Run({"python3", test::SourceDir() + "/tests/collectors/job/writer.py", "1200"});
     CHECK(done.err == "");
@@ -260,7 +150,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("job: every process of a fork has rings of its own") {
-    const Place place;
+    const JobPlace place;
     const ProgramResult done = place.RunOurs({"spans", "7", "fork", "5", "spans", "100"});
     CHECK(done.exit_code == 0);
     const model::Run run = place.Load();
@@ -277,7 +167,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("job: a program without any of this has processes, threads and counters") {
-    const Place place;
+    const JobPlace place;
     const ProgramResult done = place.Run({"sh", "-c", "sleep 0.4; echo out; echo err >&2; exit 3"});
     CHECK(done.exit_code == 3);
     CHECK(done.out == "out\n");
@@ -342,185 +232,14 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("job: it runs as it would without us") {
-    const Place place;
-    // Environment, folder, arguments, stdin, process group, descriptors and limits.
-    const std::string script =
-        "printf '%s|' \"$@\"; pwd; cat; ps -o pgid= -p $$ | tr -d ' '; ls /proc/self/fd | wc -l; "
-        "ulimit -n; echo $A; trap -p";
-    const std::vector<std::string> job{"sh", "-c", script, "sh", "[1,2]", "", "--", "a b", "-o"};
-    const auto without = RunProgram(job, {"A=b c"});
-    const auto with = place.Run(job, {}, {"A=b c"});
-    CHECK(with.out == without.out);
-    CHECK(with.err == without.err);
-    CHECK(with.exit_code == without.exit_code);
-  }
-
-  TEST_CASE("job: settings reach it") {
-    const Place place;
-    const ProgramResult done = place.Run(
-        {"sh", "-c", "echo $OMP_NUM_THREADS $NAME; cat $STALLSCOPE_SESSION/settings.json"},
-        {"job.threads=3", "env.NAME=value", "loader.num_workers=4"});
-    CHECK(done.out.find("3 value\n") == 0);
-    CHECK(done.out.find(R"("knob": "loader.num_workers")") != std::string::npos);
-    CHECK(done.out.find(R"("version": 1)") != std::string::npos);
-  }
-
-  TEST_CASE("job: nobody else can enter the session's folder") {
-    const Place place;
-    const ProgramResult done =
-        place.Run({"sh", "-c",
-                   "stat -c %a $STALLSCOPE_SESSION; ls $STALLSCOPE_SESSION/shim; echo $PYTHONPATH"},
-                  {}, {"PYTHONPATH=/mine"});
-    CHECK(done.out.find("700\n") == 0);
-    CHECK(done.out.find("sitecustomize.py\n") != std::string::npos);
-    CHECK(done.out.find("/shim:/mine\n") != std::string::npos);
-    CHECK(place.NothingLeft());
-  }
-
-  TEST_CASE("job: a command that cannot be started leaves the earlier trace alone") {
-    const Place place;
-    std::ofstream(place.trace) << "earlier";
-    const ProgramResult done = place.Run({"/no/such/program"});
-    CHECK(done.exit_code == 5);
-    CHECK(done.err.find("cannot be started: No such file or directory") != std::string::npos);
-    std::string content;
-    std::ifstream(place.trace) >> content;
-    CHECK(content == "earlier");
-    CHECK(place.NothingLeft());
-  }
-
-  TEST_CASE("job: signals end it with 128 and their number") {
-    for (const int number : {SIGTERM, SIGKILL, SIGSEGV, SIGINT}) {
-      const Place place;
-      CHECK(place.RunOurs({"spans", "10", "kill", std::to_string(number)}).exit_code ==
-            128 + number);
-      const model::Run run = place.Load();
-      CHECK(run.quality.sealed);
-      CHECK(SpansOf(run, "fetch") == 10);
-      CHECK(place.NothingLeft());
-    }
-  }
-
   TEST_CASE("job: what was published before a kill is in the trace") {
     for (const uint64_t spans : {uint64_t{1}, uint64_t{900}, uint64_t{5'000}, uint64_t{30'000}}) {
       KillJobAt(spans, SIGKILL);
     }
   }
 
-  TEST_CASE("job: a signal to us is passed on, and Ctrl-C is not doubled") {
-    // To us alone.
-    {
-      const Place place;
-      const pid_t runner = StartRunner(place, {"forever", place.dir / "progress"});
-      WaitUntil([&] { return DoneIn(place.dir / "progress") > 10; });
-      kill(runner, SIGTERM);
-      int status = 0;
-      waitpid(runner, &status, 0);
-      CHECK(WIFEXITED(status));
-      CHECK(WEXITSTATUS(status) == 128 + SIGTERM);
-      CHECK(place.Load().quality.sealed);
-      CHECK(place.NothingLeft());
-    }
-    // As the terminal sends it, to the group: we die of it, too, once the trace is sealed.
-    {
-      const Place place;
-      const pid_t runner = StartGroup(place, {kProgram, "forever", place.dir / "progress"});
-      WaitUntil([&] { return DoneIn(place.dir / "progress") > 10; });
-      kill(-runner, SIGINT);
-      int status = 0;
-      waitpid(runner, &status, 0);
-      CHECK(WIFSIGNALED(status));
-      CHECK(WTERMSIG(status) == SIGINT);
-      CHECK(place.Load().quality.sealed);
-      CHECK(place.NothingLeft());
-    }
-  }
-
-  TEST_CASE("job: Ctrl-C ends a Python program and its workers") {
-    const Place place;
-    const std::string ready = place.dir / "ready";
-    setenv("READY", ready.c_str(), 1);
-    setenv("PYTHONPATH", kStandIn.substr(kStandIn.find('=') + 1).c_str(), 1);
-    const pid_t runner = StartGroup(place, PythonJob("endless"));
-    unsetenv("PYTHONPATH");
-    WaitUntil([&] { return std::filesystem::exists(ready); });
-    kill(-runner, SIGINT);
-    int status = 0;
-    waitpid(runner, &status, 0);
-    CHECK(WIFSIGNALED(status));
-    CHECK(WTERMSIG(status) == SIGINT);
-    const model::Run run = place.Load();
-    CHECK(run.quality.sealed);
-    CHECK(run.rows.steps.size() > 5);
-    CHECK(run.info.job.exit_code == 128 + SIGINT);
-    CHECK(place.NothingLeft());
-  }
-
-  TEST_CASE("job: a signal to the process group reaches it once") {
-    const Place place;
-    const std::string file = place.dir / "signals";
-    const pid_t runner = StartGroup(place, {kProgram, "count", file});
-    const auto received = [&] {
-      std::error_code missing;
-      const auto size = std::filesystem::file_size(file, missing);
-      return missing ? -1 : static_cast<int>(size);
-    };
-    WaitUntil([&] { return received() == 0; });
-    kill(-runner, SIGUSR1);
-    WaitUntil([&] { return received() > 0; });
-    // The first signal is passed on. The second is of another kind, since two of a kind are one
-    // while the
-    // first is pending.
-    kill(runner, SIGUSR2);
-    WaitUntil([&] { return received() > 1; });
-    kill(-runner, SIGUSR1);
-    WaitUntil([&] { return received() > 2; });
-    kill(runner, SIGTERM);
-    int status = 0;
-    waitpid(runner, &status, 0);
-    CHECK(WIFEXITED(status));
-    CHECK(WEXITSTATUS(status) == 0);
-    CHECK(received() == 3);
-    CHECK(place.NothingLeft());
-  }
-
-  TEST_CASE("job: if we are killed, it goes on, and nothing of the session is left") {
-    const Place place;
-    const std::string progress = place.dir / "progress";
-    const pid_t runner = StartRunner(place, {"forever", progress});
-    WaitUntil([&] {
-      const auto run = model::LoadTrace(place.trace);
-      return run.ok() && SpansOf(run.value(), "fetch") > 0;
-    });
-    pid_t job = 0;
-    for (const pid_t child : ChildrenOf(runner)) {
-      if (CommandNameOf(child) == "job_program") job = child;
-    }
-    REQUIRE(job > 0);
-    kill(runner, SIGKILL);
-    waitpid(runner, nullptr, 0);
-    const uint64_t then = DoneIn(progress);
-    WaitUntil([&] { return place.NothingLeft() && DoneIn(progress) > then + 20'000; });
-    kill(job, SIGKILL);
-    CHECK_FALSE(place.Load().quality.sealed);
-  }
-
-  TEST_CASE("job: a daemon that outlives it does not hold us up") {
-    const Place place;
-    const std::string alive = place.dir / "alive";
-    std::ofstream(alive) << "";
-    const ProgramResult done = place.RunOurs({"spans", "10", "daemon", alive, "spans", "5"});
-    CHECK(done.exit_code == 0);
-    const pid_t left = std::stoi(done.out);
-    CHECK(kill(left, 0) == 0);
-    std::filesystem::remove(alive);
-    CHECK(SpansOf(place.Load(), "fetch") == 15);
-    CHECK(place.NothingLeft());
-  }
-
   TEST_CASE("job: one that closes all descriptors or changes its folder is recorded all the same") {
-    const Place place;
+    const JobPlace place;
     CHECK(place.RunOurs({"spans", "10", "close", "chdir", "/", "spans", "20", "threads", "3"})
               .exit_code == 0);
     const model::Run run = place.Load();
@@ -529,41 +248,27 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("job: one that execs keeps what it wrote before") {
-    const Place place;
+    const JobPlace place;
     CHECK(place.RunOurs({"spans", "10", "exec", "sh", "-c", "exit 4"}).exit_code == 4);
     CHECK(SpansOf(place.Load(), "fetch") == 10);
     CHECK(place.NothingLeft());
   }
 
   TEST_CASE("job: two beside each other do not mix") {
-    const Place one;
-    Place other;
-    const pid_t runner = StartRunner(one, {"spans", "3000", "sleep", "100"});
+    const JobPlace one;
+    JobPlace other;
+    const pid_t runner = one.Start({"spans", "3000", "sleep", "100"});
     CHECK(other.RunOurs({"spans", "2000", "sleep", "100"}).exit_code == 0);
     waitpid(runner, nullptr, 0);
     CHECK(SpansOf(one.Load(), "fetch") == 3000);
     CHECK(SpansOf(other.Load(), "fetch") == 2000);
   }
 
-  TEST_CASE("job: a full disk costs the trace, not the job") {
-    const Place place;
-    for (const int first : {2, 3}) {
-      const ProgramResult done = place.RunOurs({"spans", "5000", "print", "done", "exit", "6"},
-                                               {"full=" + std::to_string(first)});
-      CHECK(done.exit_code == 6);
-      CHECK(done.out == "done\n");
-      CHECK(done.err.find("No space left") != std::string::npos);
-      CHECK(test::OneLine(done.err));
-      CHECK(model::LoadTrace(place.trace).ok());
-      CHECK(place.NothingLeft());
-    }
-  }
-
   TEST_CASE("job: where no ring can be made, the job runs and the trace says so") {
-    const Place place;
+    const JobPlace place;
     // As on a full file system, or past RLIMIT_FSIZE, which would kill it.
     const ProgramResult done =
-        place.Run({"sh", "-c", "ulimit -f 64; exec " + kProgram + " spans 100 print ok"});
+        place.Run({"sh", "-c", "ulimit -f 64; exec " + test::kJobProgram + " spans 100 print ok"});
     CHECK(done.exit_code == 0);
     CHECK(done.out == "ok\n");
     const model::Run run = place.Load();
@@ -575,7 +280,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("job: garbage in the session's folder is counted, and harms nobody") {
-    const Place place;
+    const JobPlace place;
     const ProgramResult done = place.Run(
         {"sh", "-c",
          "cd $STALLSCOPE_SESSION && head -c 5000 /dev/urandom > 1.2.3.0.ring && "
@@ -583,7 +288,7 @@ TEST_SUITE("fast") {
          "head -c 100000 /dev/urandom > 1.2.names && mkfifo 2.3.names && "
          "printf '{\"stage\":{\"id\":99999999999,\"name\":\"x\"}}\\n[[[[\\n{\"said\":5}\\n' > "
          "$$.5.names && mkdir 7.8.names 7.8.9.0.ring && exec " +
-             kProgram + " spans 100"});
+             test::kJobProgram + " spans 100"});
     CHECK(done.exit_code == 0);
     const model::Run run = place.Load();
     CHECK(run.quality.sealed);
@@ -598,44 +303,11 @@ TEST_SUITE("fast") {
     CHECK(lines);
     CHECK(place.NothingLeft());
   }
-
-  TEST_CASE("job: a session folder that its job removes ends the recording, not the job") {
-    const Place place;
-    const ProgramResult done = place.Run(
-        {"sh", "-c", "rm -rf $STALLSCOPE_SESSION; cd $0; " + kProgram + " spans 100; echo $?",
-         place.dir.path()});
-    CHECK(done.out == "0\n");
-    CHECK(done.exit_code == 0);
-    // Without a session it records itself, as it would without us.
-    CHECK(std::filesystem::exists(place.dir / "never-written.sst"));
-    CHECK(place.Load().quality.sealed);
-    CHECK(place.NothingLeft());
-  }
 }
 
 TEST_SUITE("slow") {
-  TEST_CASE("job: what Python programs compute and print is the same with us and without") {
-    for (const char* name : {"zero",        "zero_getitems", "zero_stream",   "zero_unbatched",
-                             "zero_pinned", "zero_compose",  "two",           "persistent",
-                             "getitems",    "stream",        "batch_sampler", "stream_persistent",
-                             "unbatched",   "collate",       "subset",        "pinned",
-                             "nested",      "evaluated",     "zipped",        "accumulated",
-                             "inference",   "early_break",   "threads",       "forks",
-                             "failing",     "closes_all",    "execs",         "patched",
-                             "killed"}) {
-      CAPTURE(name);
-      const Place place;
-      const ProgramResult with = place.Run(PythonJob(name), {}, {kStandIn});
-      const ProgramResult without = RunProgram(PythonJob(name), {kStandIn});
-      CHECK(with.out == without.out);
-      CHECK(with.exit_code == without.exit_code);
-      CHECK(place.Load().quality.sealed);
-      CHECK(place.NothingLeft());
-    }
-  }
-
   TEST_CASE("job: two hundred processes at a time") {
-    const Place place;
+    const JobPlace place;
     const ProgramResult done = place.RunOurs({"fork", "200", "spans", "500", "sleep", "300"});
     CHECK(done.exit_code == 0);
     const model::Run run = place.Load();

@@ -29,6 +29,29 @@ std::string RewrittenStages(const std::string& glob) {
   return text;
 }
 
+// Images, decoded and mapped by `ops` and batched: with a rewrite the same pixels as without it.
+struct Rewritten {
+  ScratchDir dir;
+  std::string stages;
+  Delivered plain;
+
+  explicit Rewritten(const std::string& ops) {
+    const std::string glob = MakeData(dir / "d", data::DataFormat::kTfRecord);
+    stages = R"({"name": "read", "source": {"format": "tfrecord", "files": [")" + glob +
+             R"("]}}, {"name": "m", "map": {"ops": [)" + ops +
+             R"(]}}, {"name": "batch", "batch": {"size": 5}})";
+    plain = RunStages(stages);
+    REQUIRE(!plain.error.has_value());
+  }
+  // The graph that it then has.
+  std::string By(const std::string& rewrite) const {
+    const Delivered run = RunStages(stages, "\"rewrites\": {\"" + rewrite + "\": true}");
+    REQUIRE(!run.error.has_value());
+    CHECK(run.digest == plain.digest);
+    return run.graph;
+  }
+};
+
 }  // namespace
 
 TEST_SUITE("fast") {
@@ -109,57 +132,27 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("ops that change nothing are dropped, and the pixels stay") {
-    ScratchDir dir;
-    const std::string glob = MakeData(dir / "d", data::DataFormat::kTfRecord);
-    const std::string stages =
-        R"~({"name": "read", "source": {"format": "tfrecord", "files": [")~" + glob +
-        R"~("]}}, {"name": "m", "map": {"ops": ["decode_jpeg", "resize(24)", "resize(24)",
-        "crop(24)", "cast(uint8)", "cast(float32)", "cast(float16)", "cast(float16)"]}},
-        {"name": "batch", "batch": {"size": 4}})~";
-    const Delivered plain = RunStages(stages);
-    const Delivered folded = RunStages(stages, R"("rewrites": {"constant_folding": true})");
-    REQUIRE(!plain.error.has_value());
-    REQUIRE(!folded.error.has_value());
-    CHECK(folded.digest == plain.digest);
-    CHECK(folded.graph.find(R"~(["decode_jpeg","resize(24)","cast(float16)"])~") !=
+    const Rewritten images(R"~("decode_jpeg", "resize(24)", "resize(24)", "crop(24)", "cast(uint8)",
+        "cast(float32)", "cast(float16)", "cast(float16)")~");
+    CHECK(images.By("constant_folding").find(R"~(["decode_jpeg","resize(24)","cast(float16)"])~") !=
           std::string::npos);
   }
 
   TEST_CASE("constants of neighbors fold, and the pixels stay") {
-    ScratchDir dir;
-    const std::string glob = MakeData(dir / "d", data::DataFormat::kTfRecord);
-    const std::string stages =
-        R"~({"name": "read", "source": {"format": "tfrecord", "files": [")~" + glob +
-        R"~("]}}, {"name": "m", "map": {"ops": ["decode_jpeg", "resize(24)", "cast(float32)",
-        "scale(3, offset=1)", "scale(0.5)", "cast(float32)", "scale(0.25)", "normalize"]}},
-        {"name": "batch", "batch": {"size": 4}})~";
-    const Delivered plain = RunStages(stages);
-    const Delivered folded = RunStages(stages, R"("rewrites": {"constant_folding": true})");
-    REQUIRE(!plain.error.has_value());
-    REQUIRE(!folded.error.has_value());
-    CHECK(folded.digest == plain.digest);
-    CHECK(folded.graph.find(
-              R"~(["decode_jpeg","resize(24)","scale(0.375, offset=0.125)","normalize"])~") !=
+    const Rewritten images(R"~("decode_jpeg", "resize(24)", "cast(float32)", "scale(3, offset=1)",
+        "scale(0.5)", "cast(float32)", "scale(0.25)", "normalize")~");
+    CHECK(images.By("constant_folding")
+              .find(R"~(["decode_jpeg","resize(24)","scale(0.375, offset=0.125)","normalize"])~") !=
           std::string::npos);
     // In the reference pipeline a whole batch is scaled as its elements are.
-    const Delivered batched = RunStages(stages, R"("rewrites": {"vectorise": true})");
-    CHECK(batched.digest == plain.digest);
+    images.By("vectorise");
   }
 
   TEST_CASE("ops with a form for a batch move behind it, and the pixels stay") {
-    ScratchDir dir;
-    const std::string glob = MakeData(dir / "d", data::DataFormat::kTfRecord);
-    const std::string stages =
-        R"~({"name": "read", "source": {"format": "tfrecord", "files": [")~" + glob +
-        R"~("]}}, {"name": "m", "map": {"ops": ["decode_jpeg", "resize(24)", "flip",
-        "color_jitter", "crop(16)", "normalize"]}}, {"name": "batch", "batch": {"size": 5}})~";
-    const Delivered plain = RunStages(stages);
-    const Delivered batched = RunStages(stages, R"("rewrites": {"vectorise": true})");
-    REQUIRE(!plain.error.has_value());
-    REQUIRE(!batched.error.has_value());
-    CHECK(batched.digest == plain.digest);
-    CHECK(batched.graph.find(R"~(["decode_jpeg","resize(24)"])~") != std::string::npos);
-    CHECK(batched.graph.find(R"~(["flip","color_jitter","crop(16)","normalize"])~") !=
-          std::string::npos);
+    const Rewritten images(
+        R"~("decode_jpeg", "resize(24)", "flip", "color_jitter", "crop(16)", "normalize")~");
+    const std::string graph = images.By("vectorise");
+    CHECK(graph.find(R"~(["decode_jpeg","resize(24)"])~") != std::string::npos);
+    CHECK(graph.find(R"~(["flip","color_jitter","crop(16)","normalize"])~") != std::string::npos);
   }
 }

@@ -2,9 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "analyzer/model/loader.h"
-#include "tests/support/paths.h"
-#include "tests/support/trace_builder.h"
+#include "tests/support/loaded_run.h"
 
 using namespace stallscope;
 using namespace stallscope::session;
@@ -31,11 +29,7 @@ model::Run MakeRun() {
       2'000, 2'000, 2'100, ItemId{1'000}, 64, 0, engine, trace::CopyDirection::kHostToDevice, {}});
   trace.rows().Add(trace::Step{3, 1'000, 1'950, 2'000, 2'500, ItemId{1'000}, {}, 4, 0});
   trace.Seal(3'000);
-  const test::ScratchDir dir;
-  trace.Write(dir / "run.sst");
-  auto run = model::LoadTrace(dir / "run.sst");
-  REQUIRE(run.ok());
-  return std::move(run).value();
+  return LoadedRun(trace);
 }
 
 }  // namespace

@@ -12,17 +12,12 @@ using namespace stallscope;
 using namespace stallscope::session;
 using test::ActiveRun;
 using test::Do;
+using test::KeepingOptions;
 using test::OpenAndSettle;
 using test::QuietOptions;
 using test::SampleTrace;
 
 namespace {
-
-SessionOptions KeepingOptions() {
-  SessionOptions options = QuietOptions();
-  options.side_files = true;
-  return options;
-}
 
 std::vector<std::string> NamesIn(const std::vector<Bookmark>& bookmarks) {
   std::vector<std::string> names;

@@ -25,6 +25,13 @@ inline session::SessionOptions QuietOptions() {
   return options;
 }
 
+// With bookmarks and the last view saved beside the trace.
+inline session::SessionOptions KeepingOptions() {
+  session::SessionOptions options = QuietOptions();
+  options.side_files = true;
+  return options;
+}
+
 template <class... T>
 void Do(session::Session& session, T... intents) {
   session::Intents all;

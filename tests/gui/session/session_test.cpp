@@ -15,6 +15,7 @@ using namespace stallscope;
 using namespace stallscope::session;
 using test::ActiveRun;
 using test::Do;
+using test::KeepingOptions;
 using test::OpenAndSettle;
 using test::QuietOptions;
 using test::SampleTrace;
@@ -36,12 +37,6 @@ struct Opened {
   }
   const State& state() const { return *session.state(); }
 };
-
-SessionOptions SavingOptions() {
-  SessionOptions options = QuietOptions();
-  options.side_files = true;
-  return options;
-}
 
 }  // namespace
 
@@ -290,13 +285,13 @@ TEST_SUITE("fast") {
     const auto bytes = ReadWholeFile(path, 1 << 20).value();
     Range seen;
     {
-      Session session(SavingOptions());
+      Session session(KeepingOptions());
       OpenAndSettle(session, path);
       Do(session, intent::Zoom{4, {}}, intent::AddBookmark{"here"}, intent::ToggleLane{"stage:1"});
       seen = session.state()->view.visible;
     }
     CHECK(ReadWholeFile(path, 1 << 20).value() == bytes);
-    Session session(SavingOptions());
+    Session session(KeepingOptions());
     OpenAndSettle(session, path);
     CHECK(session.state()->view.visible == seen);
     REQUIRE(session.state()->bookmarks.size() == 1);
@@ -310,7 +305,7 @@ TEST_SUITE("fast") {
     const test::ScratchDir dir;
     std::filesystem::copy_file(SampleTrace("balanced"), dir / "run.sst");
     {
-      Session session(SavingOptions());
+      Session session(KeepingOptions());
       OpenAndSettle(session, dir / "run.sst");
       // Also one that another run was looked at after, and whose panels were gone through.
       Do(session, intent::ShowPanel{Panel::kTimeline}, intent::Zoom{4, {}}, intent::Fit{});

@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "analyzer/model/loader.h"
-#include "tests/support/paths.h"
-#include "tests/support/trace_builder.h"
+#include "tests/support/loaded_run.h"
 
 using namespace stallscope;
 using namespace stallscope::session;
@@ -33,11 +31,7 @@ std::shared_ptr<const model::Run> MakeSpanRun() {
                                trace::CopyDirection::kHostToDevice, trace::CopyMemory::kPinned});
   trace.rows().Add(trace::Kernel{0, 60'000, 62'000, ItemId{7}, 0, 0, stream, trace.Text("matmul")});
   trace.Seal(300'000);
-  const test::ScratchDir dir;
-  trace.Write(dir / "run.sst");
-  auto run = model::LoadTrace(dir / "run.sst");
-  REQUIRE(run.ok());
-  return std::make_shared<const model::Run>(std::move(run).value());
+  return std::make_shared<const model::Run>(LoadedRun(trace));
 }
 
 SpanList List(const SpanTable& table, const SpanQuery& query) {

@@ -18,7 +18,7 @@
 #include "gui/viewmodel/run_facts.h"
 #include "gui/viewmodel/stalls.h"
 #include "gui/viewmodel/steps.h"
-#include "gui/viewmodel/timeline.h"
+#include "gui/viewmodel/timeline_hit.h"
 #include "tests/gui/session/scene.h"
 #include "tests/support/skip.h"
 

@@ -23,12 +23,30 @@ void Look(session::Session& session, Composer& composer, Panel panel) {
   composer.Compose(session.state());
 }
 
-// A recorded job with a loader, two workers and ops.
-void OpenJob(session::Session& session, const test::ScratchDir& dir) {
+// A recorded job with a loader and ops; with two workers, if it has no other shape.
+void OpenJob(session::Session& session, const test::ScratchDir& dir,
+             const test::JobShape& shape = {}) {
   test::TraceBuilder trace;
-  test::BuildJob(trace);
+  test::BuildJob(trace, shape);
   trace.Write(dir / "train.sst");
   test::OpenAndSettle(session, dir / "train.sst");
+}
+
+// What a job without workers is told, whose loader's constructor is called in line 41, up to
+// `end_column`, of a source that is known from `source_line`.
+FindingCard CardOfWorkers(uint32_t end_column, uint32_t source_line, const std::string& source) {
+  const test::ScratchDir dir;
+  session::Session session(test::QuietOptions());
+  test::JobShape shape;
+  shape.workers = 0;
+  shape.call = {41,    4,           41,    end_column, {"DataLoader"}, {"dataset"}, {"num_workers"},
+                false, source_line, source};
+  OpenJob(session, dir, shape);
+  for (const FindingCard& card : BuildFindings(*session.state()).cards) {
+    if (card.title == "loader-workers in fetch") return card;
+  }
+  FAIL("no finding about its workers");
+  return {};
 }
 
 void CheckOverview(const OverviewModel& model) {
@@ -194,47 +212,19 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("a job's finding shows the line of its source, and its diff") {
-    const test::ScratchDir dir;
-    test::JobShape shape;
-    shape.workers = 0;
-    shape.call = {41, 4, 41, 18, {"DataLoader"}, {"dataset"}, {"num_workers"}, false, 41, ""};
-    shape.call.source = "l = DataLoader(ds)\n";
-    test::TraceBuilder trace;
-    test::BuildJob(trace, shape);
-    trace.Write(dir / "train.sst");
-    session::Session session(test::QuietOptions());
-    test::OpenAndSettle(session, dir / "train.sst");
-    const FindingsModel model = BuildFindings(*session.state());
-    const auto card = std::find_if(
-        model.cards.begin(), model.cards.end(),
-        [](const FindingCard& each) { return each.title == "loader-workers in fetch"; });
-    REQUIRE(card != model.cards.end());
-    CHECK(card->where == "/home/u/train.py:41");
-    CHECK(card->diff.find("-l = DataLoader(ds)\n+l = DataLoader(ds, num_workers=") !=
+    const FindingCard card = CardOfWorkers(18, 41, "l = DataLoader(ds)\n");
+    CHECK(card.where == "/home/u/train.py:41");
+    CHECK(card.diff.find("-l = DataLoader(ds)\n+l = DataLoader(ds, num_workers=") !=
           std::string::npos);
-    CHECK(card->by_hand.empty());
-    CHECK(card->source.empty());
+    CHECK(card.by_hand.empty());
+    CHECK(card.source.empty());
   }
 
   TEST_CASE("a finding without a diff shows the source around its line") {
-    const test::ScratchDir dir;
-    test::JobShape shape;
-    shape.workers = 0;
-    shape.call = {41, 4, 41, 29, {"DataLoader"}, {"dataset"}, {"num_workers"}, false, 37, ""};
-    shape.call.source = "a\nb\nc\nd\nl = DataLoader(ds, **options)\ne";
-    test::TraceBuilder trace;
-    test::BuildJob(trace, shape);
-    trace.Write(dir / "train.sst");
-    session::Session session(test::QuietOptions());
-    test::OpenAndSettle(session, dir / "train.sst");
-    const FindingsModel model = BuildFindings(*session.state());
-    const auto card = std::find_if(
-        model.cards.begin(), model.cards.end(),
-        [](const FindingCard& each) { return each.title == "loader-workers in fetch"; });
-    REQUIRE(card != model.cards.end());
-    CHECK(card->diff.empty());
-    CHECK(card->by_hand.size() == 1);
-    CHECK(card->source == "  b\n  c\n  d\n> l = DataLoader(ds, **options)\n  e\n");
+    const FindingCard card = CardOfWorkers(29, 37, "a\nb\nc\nd\nl = DataLoader(ds, **options)\ne");
+    CHECK(card.diff.empty());
+    CHECK(card.by_hand.size() == 1);
+    CHECK(card.source == "  b\n  c\n  d\n> l = DataLoader(ds, **options)\n  e\n");
   }
 
   TEST_CASE("a job's stages show their ops, and its facts the loaders and processes") {

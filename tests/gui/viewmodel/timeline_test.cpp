@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "gui/viewmodel/selection.h"
+#include "gui/viewmodel/timeline_hit.h"
 #include "tests/gui/session/scene.h"
 #include "tests/support/job_trace.h"
 
@@ -19,10 +20,16 @@ namespace {
 constexpr session::PanelSize kSize{1'000, 600, 8, 16};
 
 struct Opened {
+  test::ScratchDir dir;
   session::Session session{test::QuietOptions()};
   TimelineBuilder builder;
 
-  explicit Opened(const std::string& path) {
+  explicit Opened(test::TraceBuilder& trace) {
+    trace.Write(dir / "run.sst");
+    Open(dir / "run.sst");
+  }
+  explicit Opened(const std::string& path) { Open(path); }
+  void Open(const std::string& path) {
     test::OpenAndSettle(session, path);
     Do(session, intent::SetPanelSize{session::Panel::kTimeline, kSize},
        intent::ShowPanel{session::Panel::kTimeline});
@@ -116,11 +123,9 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("a job's threads are grouped by process, the program's first") {
-    const test::ScratchDir dir;
     test::TraceBuilder trace;
     test::BuildJob(trace);
-    trace.Write(dir / "run.sst");
-    Opened opened(dir / "run.sst");
+    Opened opened(trace);
     std::vector<std::string> names;
     for (const Lane& lane : PlanLanes(opened.run(), {})) {
       names.push_back(std::string(static_cast<size_t>(lane.indent), ' ') + lane.name + ": " +
@@ -143,11 +148,9 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("many workers are one group, folded") {
-    const test::ScratchDir dir;
     test::TraceBuilder trace;
     test::BuildJob(trace, {.workers = 64, .steps = 256});
-    trace.Write(dir / "run.sst");
-    Opened opened(dir / "run.sst");
+    Opened opened(trace);
     const std::vector<Lane> folded = PlanLanes(opened.run(), {});
     const auto workers = std::find_if(folded.begin(), folded.end(), [](const Lane& lane) {
       return lane.name == "loader workers";
@@ -162,11 +165,9 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("a job's stall leads through the worker to the op and its line") {
-    const test::ScratchDir dir;
     test::TraceBuilder trace;
     test::BuildJob(trace);
-    trace.Write(dir / "run.sst");
-    Opened opened(dir / "run.sst");
+    Opened opened(trace);
     Do(opened.session, intent::SelectStep{5, true});
     opened.session.Settle();
     const SelectionModel stall = DescribeSelection(*opened.session.state());
@@ -195,7 +196,6 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("nested work has one row per depth, or one when folded") {
-    const test::ScratchDir dir;
     test::TraceBuilder trace;
     const StageId decode = trace.Stage("decode");
     const StageId read = trace.Stage("read");
@@ -203,8 +203,7 @@ TEST_SUITE("fast") {
     trace.Work(worker, read, 2'000'000, 4'000'000, ItemId{1});
     trace.Work(worker, decode, 1'000'000, 9'000'000, ItemId{1});
     trace.Seal(10'000'000);
-    trace.Write(dir / "run.sst");
-    Opened opened(dir / "run.sst");
+    Opened opened(trace);
     const auto model = opened.Build();
     const LaneRow* const outer = RowOf(*model, "track:0");
     const LaneRow* const inner = RowOf(*model, "track:0/1");
@@ -265,12 +264,10 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("a selected stall has its band, chain and path") {
-    const test::ScratchDir dir;
     test::TraceBuilder trace;
     test::BuildSteps(trace, 40);
     trace.Seal(41'000'000);
-    trace.Write(dir / "run.sst");
-    Opened opened(dir / "run.sst");
+    Opened opened(trace);
     Do(opened.session, intent::SelectStep{9, true}, intent::FollowItem{ItemId{9}});
     Do(opened.session, intent::FitSelection{});
     opened.session.Settle();
@@ -289,15 +286,13 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("windows in which a stage was slowed are marked, others are not") {
-    const test::ScratchDir dir;
     test::TraceBuilder trace;
     test::BuildSteps(trace, 40);
     const StageId slowed{0};
     trace.rows().Add(trace::Probe{10'000'000, 14'000'000, StageId::None(), 0, 0, 0});
     trace.rows().Add(trace::Probe{14'000'000, 18'000'000, slowed, 4, 400, 100});
     trace.Seal(41'000'000);
-    trace.Write(dir / "run.sst");
-    Opened opened(dir / "run.sst");
+    Opened opened(trace);
     const auto model = opened.Build();
     REQUIRE(model->probes.size() == 1);
     const ProbeBand& band = model->probes[0];

@@ -5,11 +5,10 @@
 #include <string>
 #include <utility>
 
-#include "analyzer/model/loader.h"
 #include "tests/replay/kineto_run.h"
 #include "tests/replay/made_run.h"
 #include "tests/support/job_trace.h"
-#include "tests/support/paths.h"
+#include "tests/support/loaded_run.h"
 
 using stallscope::Patch;
 using stallscope::SetTo;
@@ -119,16 +118,13 @@ TEST_SUITE("fast") {
     stallscope::test::TraceBuilder trace;
     trace.run.host.cores_online = 4;
     stallscope::test::BuildJob(trace, {.workers = 2, .steps = 60});
-    const stallscope::test::ScratchDir dir;
-    trace.Write(dir / "job.sst");
-    const auto run = stallscope::model::LoadTrace(dir / "job.sst");
-    REQUIRE(run.ok());
-    const auto attribution = Attribute(run.value());
+    const stallscope::model::Run run = LoadedRun(trace);
+    const auto attribution = Attribute(run);
     const auto price = [&](Finding row) {
       row.stands_alone = true;
       row.recommendation->gain.reset();
       row.recommendation->unpriced = "nobody knows";
-      PricerFor(run.value(), attribution)(*row.recommendation);
+      PricerFor(run, attribution)(*row.recommendation);
       return *row.recommendation;
     };
     // A batch takes 30 ms in each of two workers, a step 9: 15 ms become 9.
@@ -153,14 +149,11 @@ TEST_SUITE("fast") {
       stallscope::test::TraceBuilder trace;
       trace.run.host.cores_online = 4;
       stallscope::test::BuildJob(trace, {.workers = 0, .steps = 200, .computes_ns = computes_ns});
-      const stallscope::test::ScratchDir dir;
-      trace.Write(dir / "job.sst");
-      const auto run = stallscope::model::LoadTrace(dir / "job.sst");
-      REQUIRE(run.ok());
-      const auto attribution = Attribute(run.value());
+      const stallscope::model::Run run = LoadedRun(trace);
+      const auto attribution = Attribute(run);
       Finding row = Proposes("loader.num_workers", int64_t{1}, 9.0);
       row.recommendation->gain.reset();
-      const auto settled = Settled({row}, 200, PricerFor(run.value(), attribution));
+      const auto settled = Settled({row}, 200, PricerFor(run, attribution));
       REQUIRE(settled.size() == 1);
       REQUIRE(settled[0].recommendation.has_value());
       const Recommendation& advice = *settled[0].recommendation;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <optional>
 #include <string>
 
 #include "analyzer/model/loader.h"
@@ -92,6 +93,29 @@ std::string Profile(bool marks = true) {
   return host.Bytes();
 }
 
+// An event of another thread in each step.
+struct OtherWork {
+  const char* name;
+  int64_t at_ms;
+  int64_t ms;
+};
+
+// In each step the trainer's thread asks for a batch for `asks_ms`, and maps itself.
+std::string ProfileOfOneThread(int64_t asks_ms, std::optional<OtherWork> other = {}) {
+  MadePlane host("/host:CPU");
+  const auto ps = [](int64_t ns) { return static_cast<uint64_t>(ns) * 1000; };
+  std::string python = host.Event("stallscope@" + std::to_string(kFrom), ps(kFrom), 1000);
+  std::string pool;
+  for (int64_t at = kFrom; at < kTo; at += 10 * kMs) {
+    python += host.Event("IteratorGetNextOp::DoCompute", ps(at + kMs / 2), ps(asks_ms * kMs));
+    python += host.Event("Iterator::Root::Map", ps(at + kMs / 2 + 1000), ps(asks_ms * kMs - 2000));
+    if (other) pool += host.Event(other->name, ps(at + other->at_ms * kMs), ps(other->ms * kMs));
+  }
+  host.Line(7'777'777, "python", kEpoch, python);
+  if (other) host.Line(7'777'778, "tf_Compute", kEpoch, pool);
+  return host.Bytes();
+}
+
 struct Joined {
   ScratchDir dir;
   std::string trace = dir / "run.sst";
@@ -102,6 +126,10 @@ struct Joined {
     std::ofstream(path, std::ios::binary) << bytes;
     REQUIRE(workbench::JoinProfiles(trace, {{path, {700, kFrom, kTo}}}).ok());
     return model::LoadTrace(trace).value();
+  }
+  report::Report Analyzed() const {
+    const auto opened = workbench::Open({trace});
+    return workbench::Analyze(opened.value(), {.price = false});
   }
 };
 
@@ -138,8 +166,7 @@ TEST_SUITE("fast") {
           std::any_of(run.info.limits.begin(), run.info.limits.end(),
                       [](const std::string& limit) { return limit.starts_with("stages.cpu_s"); });
       CHECK(unknown == (on_cpu < 0));
-      const auto opened = workbench::Open({joined.trace});
-      return workbench::Analyze(opened.value(), {.price = false}).verdict.text;
+      return joined.Analyzed().verdict.text;
     };
     CHECK(analyzed(-1).find("Map (unknown)") != std::string::npos);
     CHECK(analyzed(0.7).find("Map (cpu)") != std::string::npos);  // it works for 7 ms of 10
@@ -149,18 +176,8 @@ TEST_SUITE("fast") {
   TEST_CASE("profiles: pipeline work of the trainer's own thread, from its time on a core") {
     const auto analyzed = [](double on_cpu, int64_t asks_ms = 8) {
       Joined joined(on_cpu);
-      MadePlane host("/host:CPU");
-      const auto ps = [](int64_t ns) { return static_cast<uint64_t>(ns) * 1000; };
-      std::string python = host.Event("stallscope@" + std::to_string(kFrom), ps(kFrom), 1000);
-      for (int64_t at = kFrom; at < kTo; at += 10 * kMs) {
-        python += host.Event("IteratorGetNextOp::DoCompute", ps(at + kMs / 2), ps(asks_ms * kMs));
-        python +=
-            host.Event("Iterator::Root::Map", ps(at + kMs / 2 + 1000), ps(asks_ms * kMs - 2000));
-      }
-      host.Line(7'777'777, "python", kEpoch, python);
-      joined.With(host.Bytes());
-      const auto opened = workbench::Open({joined.trace});
-      return workbench::Analyze(opened.value(), {.price = false}).verdict.text;
+      joined.With(ProfileOfOneThread(asks_ms));
+      return joined.Analyzed().verdict.text;
     };
     CHECK(analyzed(-1).find("Map (unknown)") != std::string::npos);
     CHECK(analyzed(0.99).find("Map (cpu)") != std::string::npos);
@@ -173,20 +190,8 @@ TEST_SUITE("fast") {
     // They work during the wait for a batch, or after it.
     const auto analyzed = [](double pool, int64_t works_at_ms) {
       Joined joined(0.02, pool);
-      MadePlane host("/host:CPU");
-      const auto ps = [](int64_t ns) { return static_cast<uint64_t>(ns) * 1000; };
-      std::string python = host.Event("stallscope@" + std::to_string(kFrom), ps(kFrom), 1000);
-      std::string other;
-      for (int64_t at = kFrom; at < kTo; at += 10 * kMs) {
-        python += host.Event("IteratorGetNextOp::DoCompute", ps(at + kMs / 2), ps(5 * kMs));
-        python += host.Event("Iterator::Root::Map", ps(at + kMs / 2 + 1000), ps(5 * kMs - 2000));
-        other += host.Event("ExecutorState::Process", ps(at + works_at_ms * kMs), ps(4 * kMs));
-      }
-      host.Line(7'777'777, "python", kEpoch, python);
-      host.Line(7'777'778, "tf_Compute", kEpoch, other);
-      joined.With(host.Bytes());
-      const auto opened = workbench::Open({joined.trace});
-      return workbench::Analyze(opened.value(), {.price = false}).verdict.text;
+      joined.With(ProfileOfOneThread(5, {{"ExecutorState::Process", works_at_ms, 4}}));
+      return joined.Analyzed().verdict.text;
     };
     CHECK(analyzed(0.48, 1).find("Map (cpu)") != std::string::npos);
     CHECK(analyzed(0.48, 6).find("Map (blocked)") != std::string::npos);
@@ -196,23 +201,9 @@ TEST_SUITE("fast") {
   TEST_CASE("profiles: a Python function that only waits gets parallel calls") {
     const auto ids = [](double pool) {
       Joined joined(0.02, pool);
-      MadePlane host("/host:CPU");
-      const auto ps = [](int64_t ns) { return static_cast<uint64_t>(ns) * 1000; };
-      std::string python = host.Event("stallscope@" + std::to_string(kFrom), ps(kFrom), 1000);
-      std::string other;
-      for (int64_t at = kFrom; at < kTo; at += 10 * kMs) {
-        python += host.Event("IteratorGetNextOp::DoCompute", ps(at + kMs / 2), ps(8 * kMs));
-        python += host.Event("Iterator::Root::Map", ps(at + kMs / 2 + 1000), ps(8 * kMs - 2000));
-        other += host.Event("PyFunc:PyFunc", ps(at + kMs), ps(7 * kMs));
-      }
-      host.Line(7'777'777, "python", kEpoch, python);
-      host.Line(7'777'778, "tf_Compute", kEpoch, other);
-      joined.With(host.Bytes());
-      const auto opened = workbench::Open({joined.trace});
+      joined.With(ProfileOfOneThread(8, {{"PyFunc:PyFunc", 1, 7}}));
       std::string all;
-      for (const auto& row : workbench::Analyze(opened.value(), {.price = false}).findings) {
-        all += row.id + " ";
-      }
+      for (const auto& row : joined.Analyzed().findings) all += row.id + " ";
       return all;
     };
     const std::string waits = ids(0.02);
@@ -242,9 +233,7 @@ TEST_SUITE("fast") {
     CHECK(run.stages.size() == 2);
     CHECK_FALSE(run.imported());
     // It is then unknown when the trainer waited: no guess.
-    const auto opened = workbench::Open({joined.trace});
-    const report::Report report = workbench::Analyze(opened.value(), {.price = false});
-    CHECK(report.verdict.text == "inconclusive");
+    CHECK(joined.Analyzed().verdict.text == "inconclusive");
   }
 
   TEST_CASE("profiles: a trace that cannot be read is an error") {

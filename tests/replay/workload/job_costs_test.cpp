@@ -5,11 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/model/loader.h"
 #include "replay/workload/build_workload.h"
 #include "tests/analyzer/attribution/run_builder.h"
 #include "tests/support/job_trace.h"
-#include "tests/support/paths.h"
+#include "tests/support/loaded_run.h"
 
 using stallscope::LoaderId;
 using stallscope::ProcessId;
@@ -24,23 +23,14 @@ using stallscope::replay::Workload;
 using stallscope::test::BuildJob;
 using stallscope::test::JobShape;
 using stallscope::test::RunBuilder;
-using stallscope::test::ScratchDir;
 using stallscope::test::TraceBuilder;
 
 namespace {
 
-Run RunOf(TraceBuilder& trace) {
-  const ScratchDir dir;
-  trace.Write(dir / "job.sst");
-  auto run = stallscope::model::LoadTrace(dir / "job.sst");
-  REQUIRE(run.ok());
-  return std::move(run).value();
-}
-
 Result<Workload> Built(const JobShape& shape) {
   TraceBuilder trace;
   BuildJob(trace, shape);
-  const Run run = RunOf(trace);
+  const Run run = LoadedRun(trace);
   return BuildWorkload(run, Attribute(run));
 }
 
@@ -80,7 +70,6 @@ struct Evaluating : RunBuilder {
         Step({.index = pass * 20 + i,
               .requested = now,
               .received = now + 10 * kMs,
-              .issued = now + 10 * kMs,
               .done = now + 15 * kMs,
               .batch = item,
               .track = main,
@@ -161,7 +150,6 @@ struct Restarting : RunBuilder {
         Step({.index = pass * 6 + i,
               .requested = now,
               .received = now + kMs,
-              .issued = now + kMs,
               .done = done,
               .batch = item,
               .samples = 4});
@@ -289,7 +277,7 @@ TEST_SUITE("fast") {
   TEST_CASE("job costs: what the trace does not hold is empty, and said") {
     TraceBuilder trace;
     BuildJob(trace, {.workers = 2, .steps = 40});
-    Run run = RunOf(trace);
+    Run run = LoadedRun(trace);
     run.loaders[0].info.settings_json = R"({"num_workers":0,"batch_size":16})";
     const auto attribution = Attribute(run);
     const auto built = BuildWorkload(run, attribution);
@@ -303,7 +291,7 @@ TEST_SUITE("fast") {
   TEST_CASE("job costs: steps that several loaders feed are not for this model") {
     TraceBuilder trace;
     BuildJob(trace, {.workers = 2, .steps = 40});
-    Run run = RunOf(trace);
+    Run run = LoadedRun(trace);
     run.loaders.push_back(run.loaders[0]);
     run.loaders[1].name = "loader2";
     run.loaders[1].steps = 40;
@@ -315,7 +303,7 @@ TEST_SUITE("fast") {
   TEST_CASE("job costs: the threads of another library are not for this model") {
     TraceBuilder trace;
     BuildJob(trace, {.workers = 2, .steps = 40});
-    Run run = RunOf(trace);
+    Run run = LoadedRun(trace);
     run.loaders[0].info.settings_json = R"({"threads":2,"prefetch":4})";
     const auto built = BuildWorkload(run, Attribute(run));
     REQUIRE_FALSE(built.ok());

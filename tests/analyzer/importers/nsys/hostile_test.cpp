@@ -28,10 +28,9 @@ TEST_SUITE("fast") {
         "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET (start, end);"
         "CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS WITH RECURSIVE n(start) AS "
         "  (SELECT 1 UNION ALL SELECT start + 1 FROM n) SELECT start, start AS end FROM n;");
-    const auto run = database.Read();
-    REQUIRE(run.ok());
-    CHECK(run.value().rows.kernels.empty());
-    CHECK_FALSE(run.value().quality.Complete());
+    const model::Run run = database.Imported();
+    CHECK(run.rows.kernels.empty());
+    CHECK_FALSE(run.quality.Complete());
   }
 
   TEST_CASE("computed columns are not evaluated") {
@@ -41,11 +40,10 @@ TEST_SUITE("fast") {
         "  end AS (length(hex(zeroblob(1000000)))), deviceId, streamId);"
         "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL (start, deviceId, streamId) "
         "  VALUES (7, 0, 1);");
-    const auto run = database.Read();
-    REQUIRE(run.ok());
-    REQUIRE(run.value().rows.kernels.size() == 1);
-    CHECK(run.value().rows.kernels[0].end_ns == 7);
-    CHECK_FALSE(run.value().quality.Complete());
+    const model::Run run = database.Imported();
+    REQUIRE(run.rows.kernels.size() == 1);
+    CHECK(run.rows.kernels[0].end_ns == 7);
+    CHECK_FALSE(run.quality.Complete());
   }
 
   TEST_CASE("times at both ends of 64 bits give a run within the limits") {
@@ -59,11 +57,10 @@ TEST_SUITE("fast") {
         "  (-9223372036854775808, 9223372036854775807, 59, 'step 1', NULL, 83886089),"
         "  (9223372036854775807, 9223372036854775807, 59, 'step 2', NULL, 83886089),"
         "  (10, 20, 59, 'step 3', NULL, 83886089);");
-    const auto run = database.Read();
-    REQUIRE(run.ok());
-    REQUIRE(run.value().rows.steps.size() == 2);
-    CHECK(run.value().rows.steps[0].requested_ns == trace::kMinTimeNs);
-    CHECK(run.value().rows.steps[1].device_done_ns == trace::kMaxTimeNs);
+    const model::Run run = database.Imported();
+    REQUIRE(run.rows.steps.size() == 2);
+    CHECK(run.rows.steps[0].requested_ns == trace::kMinTimeNs);
+    CHECK(run.rows.steps[1].device_done_ns == trace::kMaxTimeNs);
   }
 
   TEST_CASE("virtual tables do not count as tables") {
@@ -71,9 +68,8 @@ TEST_SUITE("fast") {
     database.Run(
         "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET (start, end);"
         "CREATE VIRTUAL TABLE CUPTI_ACTIVITY_KIND_KERNEL USING fts5(start, end);");
-    const auto run = database.Read();
-    REQUIRE(run.ok());
-    CHECK(run.value().rows.kernels.empty());
+    const model::Run run = database.Imported();
+    CHECK(run.rows.kernels.empty());
   }
 
   TEST_CASE("triggers do not fire and the file stays as it was") {
@@ -95,10 +91,9 @@ TEST_SUITE("fast") {
         "  shortName);"
         "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES ('abc', x'00ff', NULL, 1e300, 'x'), "
         "  (9223372036854775807, -9223372036854775808, -1, 0, 99);");
-    const auto run = database.Read();
-    REQUIRE(run.ok());
-    CHECK(run.value().rows.kernels.size() == 2);
-    CHECK(!run.value().quality.warnings.empty());
+    const model::Run run = database.Imported();
+    CHECK(run.rows.kernels.size() == 2);
+    CHECK(!run.quality.warnings.empty());
   }
 
   TEST_CASE("a truncated file is an error or yields what it has") {
@@ -125,9 +120,8 @@ TEST_SUITE("fast") {
         "INSERT INTO StringIds VALUES (1, 'x' || hex(zeroblob(4000000)));"
         "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 9999) "
         "  INSERT INTO NVTX_EVENTS SELECT i, i + 1, 59, 1, 1 FROM n;");
-    const auto run = database.Read();
-    REQUIRE(run.ok());
-    CHECK(run.value().tracks[0].spans.size() == 10'000);
+    const model::Run run = database.Imported();
+    CHECK(run.tracks[0].spans.size() == 10'000);
   }
 
   TEST_CASE("threads with colliding numbers cost no more than others") {

@@ -5,6 +5,7 @@
 #include <sqlite3.h>
 
 #include <string>
+#include <utility>
 
 #include "analyzer/importers/foreign/byte_source.h"
 #include "analyzer/importers/nsys/nsys.h"
@@ -44,6 +45,11 @@ class MadeDatabase {
   Result<model::Run> Read() {
     Close();
     return ReadNsysFile(path_);
+  }
+  model::Run Imported() {
+    auto run = Read();
+    REQUIRE(run.ok());
+    return std::move(run).value();
   }
 
  private:

@@ -29,17 +29,16 @@ TEST_SUITE("fast") {
   TEST_CASE("an old export without most tables is read") {
     MadeDatabase database;
     OldTables(database);
-    const auto run = database.Read();
-    REQUIRE(run.ok());
-    REQUIRE(run.value().rows.kernels.size() == 1);
-    const trace::Kernel& kernel = run.value().rows.kernels[0];
+    const model::Run run = database.Imported();
+    REQUIRE(run.rows.kernels.size() == 1);
+    const trace::Kernel& kernel = run.rows.kernels[0];
     CHECK(kernel.start_ns == 100);
     CHECK(kernel.end_ns == 150);
     CHECK(kernel.enqueued_ns == 80);
-    CHECK(run.value().Text(kernel.name) == "relu_kernel");
-    CHECK(run.value().tracks[kernel.track.value].info.device == 1);
-    CHECK(run.value().quality.warnings.empty());
-    CHECK(run.value().format == "nsys");
+    CHECK(run.Text(kernel.name) == "relu_kernel");
+    CHECK(run.tracks[kernel.track.value].info.device == 1);
+    CHECK(run.quality.warnings.empty());
+    CHECK(run.format == "nsys");
   }
 
   TEST_CASE("memory kinds are Nsight's own") {
@@ -52,9 +51,8 @@ TEST_SUITE("fast") {
         "  (30, 40, 0, 7, 4, 0, 400, 8, 2, 2), (40, 50, 0, 7, 5, 0, 500, 2, 2, NULL);"
         "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET (start, end, deviceId, streamId, globalPid);"
         "INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET VALUES (60, 65, 0, 7, 0);");
-    const auto run = database.Read();
-    REQUIRE(run.ok());
-    const auto& copies = run.value().rows.copies;
+    const model::Run run = database.Imported();
+    const auto& copies = run.rows.copies;
     REQUIRE(copies.size() == 5);
     CHECK(copies[0].memory == trace::CopyMemory::kPageable);
     CHECK(copies[1].memory == trace::CopyMemory::kPinned);
@@ -63,7 +61,7 @@ TEST_SUITE("fast") {
     CHECK(copies[3].direction == trace::CopyDirection::kDeviceToDevice);
     CHECK(copies[3].memory == trace::CopyMemory::kUnknown);
     CHECK(copies[4].memory == trace::CopyMemory::kUnknown);
-    CHECK(run.value().tracks[copies[0].track.value].spans.size() == 1);
+    CHECK(run.tracks[copies[0].track.value].spans.size() == 1);
   }
 
   TEST_CASE("the file's own enumerations take precedence") {
@@ -76,11 +74,10 @@ TEST_SUITE("fast") {
         "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start, end, deviceId, streamId, bytes, copyKind, "
         "  srcKind, dstKind);"
         "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (0, 10, 0, 7, 100, 9, 5, 2);");
-    const auto run = database.Read();
-    REQUIRE(run.ok());
-    REQUIRE(run.value().rows.copies.size() == 1);
-    CHECK(run.value().rows.copies[0].direction == trace::CopyDirection::kHostToDevice);
-    CHECK(run.value().rows.copies[0].memory == trace::CopyMemory::kPinned);
+    const model::Run run = database.Imported();
+    REQUIRE(run.rows.copies.size() == 1);
+    CHECK(run.rows.copies[0].direction == trace::CopyDirection::kHostToDevice);
+    CHECK(run.rows.copies[0].memory == trace::CopyMemory::kPinned);
   }
 
   TEST_CASE("columns are found by name, in any order and case") {
@@ -89,11 +86,10 @@ TEST_SUITE("fast") {
         "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (streamId, END, brandNew, Start, deviceId, "
         "  shortName);"
         "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (7, 50, 'x', 40, 2, 1);");
-    const auto run = database.Read();
-    REQUIRE(run.ok());
-    REQUIRE(run.value().rows.kernels.size() == 1);
-    CHECK(run.value().rows.kernels[0].start_ns == 40);
-    CHECK(run.value().rows.kernels[0].end_ns == 50);
+    const model::Run run = database.Imported();
+    REQUIRE(run.rows.kernels.size() == 1);
+    CHECK(run.rows.kernels[0].start_ns == 40);
+    CHECK(run.rows.kernels[0].end_ns == 50);
   }
 
   TEST_CASE("an unknown schema version is read with a warning, a known one without") {
@@ -107,10 +103,9 @@ TEST_SUITE("fast") {
           "CREATE TABLE META_DATA_EXPORT (name TEXT, value TEXT);"
           "INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_SCHEMA_VERSION', '" +
           schema + "');");
-      const auto run = database.Read();
-      REQUIRE(run.ok());
-      CHECK(run.value().format_version == version);
-      CHECK(static_cast<int>(run.value().quality.warnings.size()) == warnings);
+      const model::Run run = database.Imported();
+      CHECK(run.format_version == version);
+      CHECK(static_cast<int>(run.quality.warnings.size()) == warnings);
     }
   }
 
@@ -120,8 +115,7 @@ TEST_SUITE("fast") {
     database.Run(
         "CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs, systemClockNs);"
         "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1000000, 400);");
-    const auto run = database.Read();
-    REQUIRE(run.ok());
-    CHECK(run.value().info.start_realtime_ns == 1'000'000 - 400 + run.value().info.start_ns);
+    const model::Run run = database.Imported();
+    CHECK(run.info.start_realtime_ns == 1'000'000 - 400 + run.info.start_ns);
   }
 }
