@@ -51,7 +51,7 @@ SetChange SetOps(const std::string& stage, const std::vector<std::string>& ops) 
 bool OneSizeBefore(const Spec& spec, size_t stage) {
   for (size_t i = 0; i < stage; ++i) {
     const auto* map = As<MapSpec>(spec.stages[i]);
-    if (map == nullptr) continue;
+    if (map == nullptr || !map->input.empty()) continue;
     const std::vector<OpCall> ops = OpsOf(*map);
     if (std::any_of(ops.begin(), ops.end(), MakesOneSize)) return true;
   }

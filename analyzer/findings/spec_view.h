@@ -45,7 +45,7 @@ std::string Joined(const std::vector<OpCall>& ops, size_t from, size_t to);
 SetChange SetOps(const std::string& stage, const std::vector<std::string>& ops);
 
 bool Decodes(const MapSpec& map);
-// An op before this stage makes all elements the same size.
+// An op before this stage makes all elements of the first input the same size.
 bool OneSizeBefore(const Spec& spec, size_t stage);
 
 // The ops at the end of the last map before the batch that a device can run, too, and that leave

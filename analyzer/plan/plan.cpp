@@ -38,6 +38,7 @@ struct FieldsJson {
     json["block_length"] = source.block_length;
     json["parallelism"] = KnobJson(source.parallelism);
     json["deterministic"] = source.deterministic;
+    if (source.join == SourceJoin::kZip) json["join"] = ToWord(source.join);
   }
   void operator()(const ShardSpec& shard) const {
     json["count"] = shard.count;
@@ -74,6 +75,7 @@ nlohmann::ordered_json NodeJson(const Node& node) {
     nlohmann::ordered_json ops = nlohmann::ordered_json::array();
     for (const OpInstance& op : piece.ops) ops.push_back(op.call.Text());
     json["maps"].push_back({{"name", piece.name}, {"ops", std::move(ops)}});
+    if (piece.input > 0) json["maps"].back()["input"] = piece.input;
   }
   return json;
 }
@@ -86,14 +88,30 @@ uint64_t Salt(std::string_view stage, uint64_t place) {
   return hash + place * kSplitMixStep;
 }
 
+bool IsZipped(const Node& node) {
+  const auto* const source = As<SourceSpec>(node);
+  return source != nullptr && source->join == SourceJoin::kZip;
+}
+
+const SourceSpec& Graph::source(size_t input) const {
+  size_t node = 0;
+  while (input > 0) {
+    if (IsZipped(nodes[++node])) --input;
+  }
+  return std::get<SourceSpec>(nodes[node].stage.kind);
+}
+
 bool Graph::ordered() const { return std::all_of(nodes.begin(), nodes.end(), KeepsOrder); }
 
 Result<Graph> Lower(const Spec& spec) {
   Graph graph;
+  const std::vector<std::string> zipped = ZippedInputs(spec);
   for (const StageSpec& stage : spec.stages) {
     Node node{stage, {}, false};
     if (const auto* map = std::get_if<MapSpec>(&stage.kind)) {
       MapPiece piece{stage.name, {}};
+      const auto input = std::find(zipped.begin(), zipped.end(), map->input);
+      if (!map->input.empty()) piece.input = static_cast<size_t>(input - zipped.begin()) + 1;
       for (size_t i = 0; i < map->ops.size(); ++i) {
         STALLSCOPE_ASSIGN_OR_RETURN(OpCall call, ParseOp(map->ops[i]));
         piece.ops.push_back({std::move(call), Salt(stage.name, i)});
@@ -190,6 +208,7 @@ std::vector<RecordedStage> StagesOf(const Node& node) {
   if (As<MapSpec>(node) == nullptr) {
     stage.name = node.stage.name;
     stage.kind = KindWord(node.stage);
+    stage.zipped = IsZipped(node);
     stages.push_back(stage);
   }
   stages.back().capacity = static_cast<uint64_t>(threads.capacity.value);

@@ -37,6 +37,7 @@ uint64_t Salt(std::string_view stage, uint64_t place);
 struct MapPiece {
   std::string name;
   std::vector<OpInstance> ops;
+  size_t input = 0;  // whose values the ops change; more than 0 with zipped sources only
 };
 
 // What runs as one: a stage of the spec, several maps that were fused, or maps joined with a batch.
@@ -52,15 +53,19 @@ const Kind* As(const Node& node) {
   return std::get_if<Kind>(&node.stage.kind);
 }
 
+// A source that begins another input.
+bool IsZipped(const Node& node);
+
 struct Graph {
-  // The sources first; each pulls from the one before it, a source until that has ended.
+  // The sources first; each pulls from the one before it, a source until that has ended. Zipped
+  // inputs are pulled from at once by the stage behind all sources.
   std::vector<Node> nodes;
   std::vector<MapPiece> device_maps;  // run by the trainer, on batches that have been copied
   std::vector<std::string> rewrites;  // those that changed something, in the order applied
   bool skip_errors = false;           // the source has on_error: skip
 
-  // The first one. All have its features and its on_error.
-  const SourceSpec& source() const { return std::get<SourceSpec>(nodes.front().stage.kind); }
+  // The one that begins an input. All of the input have its features and its on_error.
+  const SourceSpec& source(size_t input = 0) const;
   // Every element comes out in an order that timing cannot change.
   bool ordered() const;
 };
@@ -98,6 +103,7 @@ struct RecordedStage {
   uint32_t workers = 1;
   bool ordered = true;
   uint64_t capacity = 0;  // of its queue; 0: it has none
+  bool zipped = false;    // it stands beside the stages before it, instead of behind them
 };
 
 // A node's stages in the order of the way, the one with the queue last. "auto" counts as 1, where

@@ -71,10 +71,14 @@ bool OnlyHolds(const Node& node) {
          As<ShardSpec>(node) != nullptr;
 }
 
-// The next map if everything in between only holds elements, else the end.
+// The next map if everything in between only holds elements, else the end; the end also if the two
+// change different inputs.
 size_t NextMap(const Graph& graph, size_t from) {
+  const size_t input = graph.nodes[from].pieces.back().input;
   for (size_t i = from + 1; i < graph.nodes.size(); ++i) {
-    if (As<MapSpec>(graph.nodes[i]) != nullptr) return i;
+    if (As<MapSpec>(graph.nodes[i]) != nullptr) {
+      return graph.nodes[i].pieces.front().input == input ? i : graph.nodes.size();
+    }
     if (!OnlyHolds(graph.nodes[i])) break;
   }
   return graph.nodes.size();
@@ -139,8 +143,8 @@ void TakeCropOver(std::vector<MapPiece>& pieces) {
   for (size_t p = 0; p + 1 < pieces.size(); ++p) {
     auto& ops = pieces[p].ops;
     auto& next = pieces[p + 1].ops;
-    if (ops.empty() || next.empty() || !IsWholeDecode(ops.back().call) ||
-        !IsCrop(next.front().call)) {
+    if (pieces[p].input != pieces[p + 1].input || ops.empty() || next.empty() ||
+        !IsWholeDecode(ops.back().call) || !IsCrop(next.front().call)) {
       continue;
     }
     ops.push_back(std::move(next.front()));
@@ -165,12 +169,14 @@ bool DecodeOnlyCrop(Graph& graph) {
   return changed;
 }
 
-// Whether all elements have one shape after these ops. Otherwise the batch would fail where the map
-// does not.
+// Whether all elements have one shape after these ops, in the input of the last. Otherwise the
+// batch would fail where the map does not.
 bool OneSizeBefore(const Graph& graph, size_t node, size_t ops_of_last) {
+  const size_t input = graph.nodes[node].pieces.back().input;
   for (size_t i = 0; i <= node; ++i) {
     const auto& pieces = graph.nodes[i].pieces;
     for (size_t p = 0; p < pieces.size(); ++p) {
+      if (pieces[p].input != input) continue;
       const bool last = i == node && p + 1 == pieces.size();
       const size_t count = last ? ops_of_last : pieces[p].ops.size();
       if (std::any_of(pieces[p].ops.begin(), pieces[p].ops.begin() + static_cast<ptrdiff_t>(count),
@@ -196,7 +202,7 @@ bool Vectorize(Graph& graph) {
     while (first > 0 && piece.ops[first - 1].call.op->batched) --first;
     while (first < piece.ops.size() && !OneSizeBefore(graph, i, first)) ++first;
     if (first == piece.ops.size()) return false;
-    Node whole{graph.nodes[i].stage, {{piece.name, {}}}, true};
+    Node whole{graph.nodes[i].stage, {{piece.name, {}, piece.input}}, true};
     std::move(piece.ops.begin() + static_cast<ptrdiff_t>(first), piece.ops.end(),
               std::back_inserter(whole.pieces[0].ops));
     piece.ops.resize(first);

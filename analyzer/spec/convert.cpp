@@ -31,6 +31,7 @@ void Exchange(Io& io, SourceSpec& s) {
   io("bytes", s.bytes);
   io("sleep_us", s.sleep_us);
   io("busy_us", s.busy_us);
+  io("join", s.join);
 }
 template <class Io>
 void Exchange(Io& io, ShardSpec& s) {
@@ -59,6 +60,7 @@ void Exchange(Io& io, MapSpec& s) {
   io("parallelism", s.parallelism);
   io("deterministic", s.deterministic);
   io("on", s.on);
+  io("input", s.input);
 }
 template <class Io>
 void Exchange(Io& io, CacheSpec& s) {

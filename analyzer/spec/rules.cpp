@@ -1,6 +1,8 @@
 #include "analyzer/spec/rules.h"
 
+#include <algorithm>
 #include <set>
+#include <vector>
 
 #include "analyzer/spec/nearest.h"
 #include "analyzer/spec/ops.h"
@@ -106,7 +108,7 @@ MaybeFault CheckKind(const Kind&, const JsonPath&) {
 // most, and in front of it the stage that prepares it. Or loaders alone.
 class OrderRule {
  public:
-  explicit OrderRule(bool job) : job_(job) {}
+  explicit OrderRule(const Spec& spec) : job_(IsJob(spec)), zipped_(ZippedInputs(spec)) {}
 
   MaybeFault Check(const StageSpec& stage, size_t index, const JsonPath& at) {
     if (job_) {
@@ -121,6 +123,7 @@ class OrderRule {
     }
     if (source != nullptr) return CheckSource(stage, *source, at);
     if (behind_sources_.empty()) behind_sources_ = stage.name;
+    if (const auto* map = std::get_if<MapSpec>(&stage.kind)) return CheckInput(*map, at / "map");
     if (std::holds_alternative<BucketByLengthSpec>(stage.kind)) return CheckBucket(stage, at);
     if (std::holds_alternative<RepeatSpec>(stage.kind) && !bucket_.empty() && batch_.empty()) {
       return Fault{at, Quoted(stage.name) + " would mix the rests of a pass into batches",
@@ -141,15 +144,71 @@ class OrderRule {
       return Fault{at, Quoted(stage.name) + " is a source behind " + Quoted(behind_sources_),
                    "sources come first; the elements of each follow those of the one before"};
     }
-    if (first_ == nullptr) first_ = &source;
-    const char* const differs = source.features != first_->features   ? "features"
-                                : source.on_error != first_->on_error ? "on_error"
+    const JsonPath fields = at / "source";
+    const bool zips = source.join == SourceJoin::kZip;
+    if (zips && input_ == nullptr) {
+      return Fault{fields / "join", Quoted(stage.name) + " has no source before it to zip with",
+                   "leave join out"};
+    }
+    if (zips || input_ == nullptr) {
+      input_ = &source;
+      input_name_ = stage.name;
+    }
+    const char* const differs = source.features != input_->features   ? "features"
+                                : source.on_error != input_->on_error ? "on_error"
                                                                       : nullptr;
+    if (differs == nullptr) return CheckPairs(stage.name, source, fields);
+    return Fault{fields / differs,
+                 std::string(differs) + " of " + Quoted(stage.name) + " is not that of " +
+                     Quoted(input_name_) + ", whose elements it continues",
+                 "give both the same"};
+  }
+
+  // Which elements are paired may depend on nothing but the spec and the data: not on timing, on
+  // the machine, on a bad record, or on a knob of speed of one of the sources.
+  MaybeFault CheckPairs(const std::string& name, const SourceSpec& source, const JsonPath& fields) {
+    if (zipped_.empty()) return std::nullopt;
+    if (source.on_error == OnError::kSkip) {
+      return Fault{fields / "on_error",
+                   Quoted(name) + " is zipped, and a skipped record would shift all later pairs",
+                   "leave on_error out"};
+    }
+    if (!source.deterministic) {
+      return Fault{fields / "deterministic",
+                   Quoted(name) + " is zipped, and timing would decide the pairs",
+                   "leave deterministic out"};
+    }
+    if (source.files.empty()) return std::nullopt;
+    if (source.cycle_length.automatic) {
+      return Fault{fields / "cycle_length",
+                   Quoted(name) + " is zipped, and the number of cores would decide the pairs",
+                   "give a number"};
+    }
+    if (paired_ == nullptr) {
+      paired_ = &source;
+      paired_name_ = name;
+    }
+    const char* const differs = source.cycle_length != paired_->cycle_length   ? "cycle_length"
+                                : source.block_length != paired_->block_length ? "block_length"
+                                                                               : nullptr;
     if (differs == nullptr) return std::nullopt;
-    return Fault{
-        at / "source" / differs,
-        std::string(differs) + " of " + Quoted(stage.name) + " is not that of the first source",
-        "give all sources the same"};
+    return Fault{fields / differs,
+                 std::string(differs) + " of " + Quoted(name) + " is not that of " +
+                     Quoted(paired_name_) + ": zipped sources must read their files in one order",
+                 "give both the same"};
+  }
+
+  MaybeFault CheckInput(const MapSpec& map, const JsonPath& at) const {
+    if (map.input.empty()) return std::nullopt;
+    if (std::find(zipped_.begin(), zipped_.end(), map.input) == zipped_.end()) {
+      const char* const what = "no zipped source is called ";
+      return Fault{at / "input", what + Quoted(map.input),
+                   zipped_.empty() ? "leave input out, or give a source \"join\": \"zip\""
+                                   : NearestHint(map.input, zipped_, "the nearest zipped source")};
+    }
+    if (map.on == MapOn::kHost) return std::nullopt;
+    return Fault{at / "input", "maps on the device change the first input only",
+                 "set on to 'host', or make " + Quoted(map.input) + " the first input"};
   }
 
   MaybeFault CheckBucket(const StageSpec& stage, const JsonPath& at) {
@@ -163,7 +222,11 @@ class OrderRule {
   }
 
   const bool job_;
-  const SourceSpec* first_ = nullptr;
+  const std::vector<std::string> zipped_;
+  const SourceSpec* input_ = nullptr;  // the source that begins the input
+  std::string input_name_;
+  const SourceSpec* paired_ = nullptr;  // with zip: the first source of files
+  std::string paired_name_;
   std::string behind_sources_;  // the first stage that is none
   std::string bucket_;
   std::string batch_;
@@ -210,7 +273,7 @@ MaybeFault CheckRules(const Spec& spec) {
                  "put several ops into one map"};
   }
   std::set<std::string> names;
-  OrderRule order(IsJob(spec));
+  OrderRule order(spec);
   for (size_t i = 0; i < spec.stages.size(); ++i) {
     const StageSpec& stage = spec.stages[i];
     MaybeFault fault = CheckName(stage.name, at / i / "name");

@@ -42,6 +42,7 @@ constexpr double kPcie5 = 55.63;
 
 std::string_view ToWord(SourceFormat v) { return NameOf(spec_pb::Source::Format_descriptor(), v); }
 std::string_view ToWord(OnError v) { return NameOf(spec_pb::Source::OnError_descriptor(), v); }
+std::string_view ToWord(SourceJoin v) { return NameOf(spec_pb::Source::Join_descriptor(), v); }
 std::string_view ToWord(MapOn v) { return NameOf(spec_pb::Map::On_descriptor(), v); }
 std::string_view ToWord(CacheWhere v) { return NameOf(spec_pb::Cache::Where_descriptor(), v); }
 std::string_view ToWord(TransferDtype v) {
@@ -69,6 +70,15 @@ bool IsJob(const Spec& spec) {
   return std::any_of(spec.stages.begin(), spec.stages.end(), [](const StageSpec& stage) {
     return std::holds_alternative<LoaderSpec>(stage.kind);
   });
+}
+
+std::vector<std::string> ZippedInputs(const Spec& spec) {
+  std::vector<std::string> names;
+  for (const StageSpec& stage : spec.stages) {
+    const auto* const source = std::get_if<SourceSpec>(&stage.kind);
+    if (source != nullptr && source->join == SourceJoin::kZip) names.push_back(stage.name);
+  }
+  return names;
 }
 
 std::string FreshName(const Spec& spec, const std::string& base) {

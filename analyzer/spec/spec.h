@@ -32,6 +32,7 @@ struct Knob {
 // The words of the JSON text in the order of spec.proto; ToWord gives the word.
 enum class SourceFormat { kTfrecord, kImages, kCsv, kHdf5, kRaw, kSerial, kSynthetic };
 enum class OnError { kFail, kSkip };
+enum class SourceJoin { kConcatenate, kZip };
 enum class MapOn { kHost, kDevice };
 enum class CacheWhere { kMemory, kDisk };
 enum class TransferDtype { kUint8, kFloat16, kFloat32 };
@@ -55,6 +56,7 @@ enum class GraphMode { kEager, kCaptured };
 
 std::string_view ToWord(SourceFormat value);
 std::string_view ToWord(OnError value);
+std::string_view ToWord(SourceJoin value);
 std::string_view ToWord(MapOn value);
 std::string_view ToWord(CacheWhere value);
 std::string_view ToWord(TransferDtype value);
@@ -82,6 +84,8 @@ struct SourceSpec {
   int64_t bytes = 1024;
   double sleep_us = 0;
   double busy_us = 0;
+  // kZip: it begins another input, whose elements stand beside those of the input before it.
+  SourceJoin join = SourceJoin::kConcatenate;
   bool operator==(const SourceSpec&) const = default;
 };
 
@@ -116,6 +120,7 @@ struct MapSpec {
   Knob parallelism = {};
   bool deterministic = true;
   MapOn on = MapOn::kHost;
+  std::string input = {};  // of ZippedInputs; empty: the first input
   bool operator==(const MapSpec&) const = default;
 };
 
@@ -290,6 +295,9 @@ double EmulatedSpeed(const TrainerSpec& trainer);
 double EmulatedActivationBytes(const TrainerSpec& trainer);
 
 bool IsJob(const Spec& spec);
+
+// The inputs besides the first, by the sources that begin them: those with join zip.
+std::vector<std::string> ZippedInputs(const Spec& spec);
 
 // `base`, with a number if a stage has that name already.
 std::string FreshName(const Spec& spec, const std::string& base);

@@ -89,17 +89,26 @@ Status BatchAssembler::Add(Element& sample) {
   }
   if (pad_) {
     waiting_.push_back(std::move(sample.value));
-    AddPlaced(sample);
-    return {};
+    return AddPlaced(sample);
   }
   STALLSCOPE_ASSIGN_OR_RETURN(uint8_t* const row,
                               Place(sample.value.dtype(), sample.value.shape()));
   if (row_bytes_ > 0) std::memcpy(row, sample.value.data(), row_bytes_);
-  AddPlaced(sample);
+  return AddPlaced(sample);
+}
+
+Status BatchAssembler::AddPlaced(Element& sample) {
+  AddMember(sample);
+  for (size_t i = 0; i < sample.others.size(); ++i) {
+    if (i == others_.size()) {
+      others_.push_back(std::make_unique<BatchAssembler>(context_, capacity_, pad_));
+    }
+    STALLSCOPE_RETURN_IF_ERROR(others_[i]->Add(sample.others[i]));
+  }
   return {};
 }
 
-void BatchAssembler::AddPlaced(const Element& sample) {
+void BatchAssembler::AddMember(const Element& sample) {
   BatchMembers& members = *batch_.batch;
   if (members.ids.empty()) {
     batch_.id = sample.id;
@@ -147,9 +156,19 @@ Status BatchAssembler::Pad() {
     CopyCorner(waiting_[i].data(), waiting_[i].shape().dims(), batch_.value.data() + i * row_bytes_,
                most, data::SizeOf(dtype_));
   }
-  const size_t all = row_bytes_ * waiting_.size();
-  if (all > 0) padding_ = 1 - static_cast<double>(bytes) / static_cast<double>(all);
+  padded_bytes_ = row_bytes_ * waiting_.size();
+  padding_bytes_ = padded_bytes_ - bytes;
   return {};
+}
+
+double BatchAssembler::padding() const {
+  size_t all = padded_bytes_;
+  size_t padding = padding_bytes_;
+  for (const auto& other : others_) {
+    all += other->padded_bytes_;
+    padding += other->padding_bytes_;
+  }
+  return all > 0 ? static_cast<double>(padding) / static_cast<double>(all) : 0;
 }
 
 Result<Element> BatchAssembler::Finish() {
@@ -160,6 +179,10 @@ Result<Element> BatchAssembler::Finish() {
     batch_.one_hot.Reset(batch_.one_hot.dtype(), {rows, batch_.one_hot.shape()[1]});
   }
   batch_.completed = last_completed_;
+  for (const auto& other : others_) {
+    STALLSCOPE_ASSIGN_OR_RETURN(Element whole, other->Finish());
+    batch_.others.push_back(std::move(whole));
+  }
   return std::move(batch_);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "collectors/pipeline/element.h"
@@ -10,7 +11,8 @@
 namespace stallscope::pipeline {
 
 // The first sample determines dtype and shape; a different one is an error, unless `pad` fills
-// smaller samples with zeros. Then the samples are kept until Finish knows the largest.
+// smaller samples with zeros. Then the samples are kept until Finish knows the largest. The other
+// parts of a sample are put together in the same way, each into a batch of its own.
 class BatchAssembler : public ValuePlace {
  public:
   BatchAssembler(StageContext& context, int64_t samples, bool pad);
@@ -22,15 +24,16 @@ class BatchAssembler : public ValuePlace {
   Status Add(Element& sample);
   // Where the next row's values go, for an op that writes there itself; AddPlaced must follow.
   Result<uint8_t*> Place(data::DType dtype, const data::Shape& shape) override;
-  void AddPlaced(const Element& sample);
+  Status AddPlaced(Element& sample);
 
   // The batch of the rows so far; at least one.
   Result<Element> Finish();
   // The share of the finished batch's values that only pad it.
-  double padding() const { return padding_; }
+  double padding() const;
 
  private:
   Status Start(data::DType dtype, const data::Shape& shape);
+  void AddMember(const Element& sample);
   Status Pad();
 
   StageContext& context_;
@@ -42,7 +45,9 @@ class BatchAssembler : public ValuePlace {
   size_t row_bytes_ = 0;
   Ticks last_completed_ = 0;
   std::vector<data::Tensor> waiting_;  // where it pads
-  double padding_ = 0;
+  size_t padded_bytes_ = 0;            // of all that was padded, and those that only pad it
+  size_t padding_bytes_ = 0;
+  std::vector<std::unique_ptr<BatchAssembler>> others_;  // for the samples' other parts
 };
 
 // The error of a sample that is not like the first one.

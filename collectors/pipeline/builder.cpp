@@ -45,12 +45,17 @@ PipelineBuilder::Names PipelineBuilder::Define(const plan::RecordedStage& stage)
   trace::StageInfo info;
   info.name = stage.name;
   info.kind = stage.kind;
-  if (last_.known()) info.inputs = {last_};
+  if (stage.kind != "source") {
+    info.inputs = std::exchange(last_, {});
+  } else if (!stage.zipped && !last_.empty()) {
+    info.inputs = {last_.back()};
+    last_.pop_back();
+  }
   info.queue = names.queue;
   info.workers = stage.workers;
   info.ordered = stage.ordered;
   names.stage = context_.recorder->DefineStage(std::move(info));
-  last_ = names.stage;
+  last_.push_back(names.stage);
   return names;
 }
 
@@ -107,7 +112,7 @@ Result<StagePtr> PipelineBuilder::Build() {
   // What a store makes needless is named all the same: the reports show it as idle.
   for (size_t node = 0; node < first; ++node) {
     const StageSpec& stage = graph_.nodes[node].stage;
-    Define({stage.name, KindWord(stage), 1, true, 0});
+    Define({stage.name, KindWord(stage), 1, true, 0, plan::IsZipped(graph_.nodes[node])});
   }
   if (first > 0) {
     context_.ledger.Note("'" + graph_.nodes[first].stage.name +
@@ -117,6 +122,7 @@ Result<StagePtr> PipelineBuilder::Build() {
   for (size_t node = first; node < graph_.nodes.size(); ++node) {
     STALLSCOPE_ASSIGN_OR_RETURN(last, Make(node, std::move(last)));
   }
+  last = MakeZip(std::move(last));
   for (const plan::MapPiece& map : graph_.device_maps) {
     device_maps_.push_back({Define({map.name, "map", 1, true, 0}).stage, map.name, map.ops});
   }
@@ -127,6 +133,7 @@ Result<StagePtr> PipelineBuilder::Make(size_t node, StagePtr input) {
   const plan::Node& made = graph_.nodes[node];
   if (std::holds_alternative<SourceSpec>(made.stage.kind))
     return MakeSource(node, std::move(input));
+  input = MakeZip(std::move(input));
   if (std::holds_alternative<MapSpec>(made.stage.kind)) return MakeMap(made, std::move(input));
   if (std::holds_alternative<BatchSpec>(made.stage.kind)) return MakeBatch(made, std::move(input));
   if (std::holds_alternative<FilterSpec>(made.stage.kind)) {
@@ -152,9 +159,23 @@ Result<StagePtr> PipelineBuilder::Make(size_t node, StagePtr input) {
   return MakeStore(node, std::move(input));
 }
 
+void PipelineBuilder::EndInput(StagePtr input) {
+  zipped_.push_back({std::move(input), input_name_, last_.empty() ? StageId() : last_.back()});
+}
+
+StagePtr PipelineBuilder::MakeZip(StagePtr input) {
+  if (zipped_.empty()) return input;
+  EndInput(std::move(input));
+  return std::make_unique<ZipStage>(std::exchange(zipped_, {}), context_);
+}
+
 Result<StagePtr> PipelineBuilder::MakeSource(size_t node, StagePtr input) {
+  if (plan::IsZipped(graph_.nodes[node])) EndInput(std::move(input));
   StagePtr source = MakeOneSource(graph_.nodes[node], sources_[node]);
-  if (input == nullptr) return source;
+  if (input == nullptr) {
+    input_name_ = graph_.nodes[node].stage.name;
+    return source;
+  }
   return StagePtr(
       std::make_unique<ConcatenateStage>(std::move(input), std::move(source), context_));
 }
@@ -233,7 +254,9 @@ Result<std::vector<MapPart>> PipelineBuilder::MakeParts(const plan::Node& node,
     MapPart part;
     part.stage = names[i].stage;
     part.name = node.pieces[i].name;
-    STALLSCOPE_ASSIGN_OR_RETURN(part.ops, MakeOps(node.pieces[i].ops, graph_.source().features));
+    part.input = node.pieces[i].input;
+    STALLSCOPE_ASSIGN_OR_RETURN(part.ops,
+                                MakeOps(node.pieces[i].ops, graph_.source(part.input).features));
     parts.push_back(std::move(part));
   }
   return parts;

@@ -7,6 +7,7 @@
 
 #include "analyzer/plan/plan.h"
 #include "collectors/pipeline/element_store.h"
+#include "collectors/pipeline/order_stages.h"
 #include "collectors/pipeline/pipeline.h"
 #include "collectors/pipeline/reader.h"
 #include "collectors/pipeline/runner.h"
@@ -48,7 +49,13 @@ class PipelineBuilder {
   StagePtr MakeWorkers(const plan::Node& node, const std::string& name, Names names, StagePtr input,
                        std::unique_ptr<const Runner> runner);
 
-  // Defines a stage behind the one defined last.
+  // The zipped inputs so far and the last one, `input`, as one; `input` itself where there are
+  // none.
+  StagePtr MakeZip(StagePtr input);
+  void EndInput(StagePtr input);
+
+  // Defines a stage behind the one defined last; behind all inputs, if they are zipped and it is
+  // the first that is no source.
   Names Define(const plan::RecordedStage& stage);
   // All stages of a node; the last one has the queue.
   std::vector<Names> Define(const plan::Node& node);
@@ -68,7 +75,10 @@ class PipelineBuilder {
   StageContext& context_;
   const std::string fingerprint_;                       // of all files
   std::vector<std::shared_ptr<ReaderShared>> sources_;  // by their nodes
-  StageId last_;
+  // The last stage; with zipped sources, that of each input.
+  std::vector<StageId> last_;
+  std::vector<ZipInput> zipped_;  // all inputs but the last
+  std::string input_name_;        // of the last
   std::unique_ptr<ElementStore> sealed_;
   std::string sealed_path_;
   std::vector<DeviceMap> device_maps_;

@@ -8,7 +8,7 @@ namespace stallscope::pipeline {
 
 void CacheStage::Record(trace::CacheOp op, const Element& element) {
   if (recorder::Track* track = recorder::CurrentTrack(); track != nullptr) {
-    track->Cache(options_.stage, op, element.item, epoch_, element.value.bytes(), NowTicks());
+    track->Cache(options_.stage, op, element.item, epoch_, element.bytes(), NowTicks());
   }
 }
 
@@ -46,13 +46,16 @@ Result<std::optional<Element>> CacheStage::Next() {
     return element;
   }
   element->item = context_.NewItem();
-  element->id.epoch = epoch_;
-  if (element->batch != nullptr) {
-    for (ElementId& id : element->batch->ids) id.epoch = epoch_;
+  for (size_t i = 0; i < element->parts(); ++i) {
+    Element& part = element->part(i);
+    part.id.epoch = epoch_;
+    if (part.batch != nullptr) {
+      for (ElementId& id : part.batch->ids) id.epoch = epoch_;
+    }
+    part.file = options_.place;
   }
-  element->file = options_.place;
   element->completed = NowTicks();
-  meter_.End(options_.stage, element->item, element->value.bytes());
+  meter_.End(options_.stage, element->item, element->bytes());
   Record(trace::CacheOp::kHit, *element);
   return element;
 }

@@ -33,6 +33,35 @@ class Words {
   std::vector<uint64_t> words_;
 };
 
+// One part of a batch, or of an element.
+void AddPart(const Element& part, Words& words) {
+  if (part.batch != nullptr) {
+    for (const ElementId& id : part.batch->ids) words.Add(id);
+    for (const int64_t label : part.batch->labels) words.Add(static_cast<uint64_t>(label));
+  } else {
+    words.Add(part.id);
+    words.Add(static_cast<uint64_t>(part.label));
+  }
+  words.Add(static_cast<uint64_t>(part.value.dtype()));
+  words.Add(part.value.shape().dims());
+  words.AddHashOf(part.value.data(), part.value.bytes());
+  words.AddHashOf(part.one_hot.data(), part.one_hot.bytes());
+}
+
+// One sample of it.
+void AddSample(const Element& part, size_t sample, Words& words) {
+  const auto samples = static_cast<size_t>(part.samples());
+  const size_t bytes = part.value.bytes() / samples;
+  const size_t one_hot_bytes = part.one_hot.bytes() / samples;
+  words.Add(part.batch != nullptr ? part.batch->ids[sample] : part.id);
+  words.Add(static_cast<uint64_t>(part.batch != nullptr ? part.batch->labels[sample] : part.label));
+  words.Add(static_cast<uint64_t>(part.value.dtype()));
+  words.Add(part.batch != nullptr ? part.value.shape().dims().subspan(1)
+                                  : part.value.shape().dims());
+  words.AddHashOf(part.value.data() + sample * bytes, bytes);
+  words.AddHashOf(part.one_hot.data() + sample * one_hot_bytes, one_hot_bytes);
+}
+
 }  // namespace
 
 void Digest::Add(const Element& batch) {
@@ -41,35 +70,16 @@ void Digest::Add(const Element& batch) {
   words.Add(low_);
   words.Add(high_);
   words.Add(static_cast<uint64_t>(batch.samples()));
-  if (batch.batch != nullptr) {
-    for (const ElementId& id : batch.batch->ids) words.Add(id);
-    for (const int64_t label : batch.batch->labels) words.Add(static_cast<uint64_t>(label));
-  } else {
-    words.Add(batch.id);
-    words.Add(static_cast<uint64_t>(batch.label));
-  }
-  words.Add(static_cast<uint64_t>(batch.value.dtype()));
-  words.Add(batch.value.shape().dims());
-  words.AddHashOf(batch.value.data(), batch.value.bytes());
-  words.AddHashOf(batch.one_hot.data(), batch.one_hot.bytes());
+  for (size_t i = 0; i < batch.parts(); ++i) AddPart(batch.part(i), words);
   const XXH128_hash_t hash = words.Hash();
   low_ = hash.low64;
   high_ = hash.high64;
 }
 
 void Digest::AddSamples(const Element& batch) {
-  const auto samples = static_cast<size_t>(batch.samples());
-  const size_t bytes = batch.value.bytes() / samples;
-  const size_t one_hot_bytes = batch.one_hot.bytes() / samples;
-  for (size_t i = 0; i < samples; ++i) {
+  for (size_t i = 0; i < static_cast<size_t>(batch.samples()); ++i) {
     Words words;
-    words.Add(batch.batch != nullptr ? batch.batch->ids[i] : batch.id);
-    words.Add(static_cast<uint64_t>(batch.batch != nullptr ? batch.batch->labels[i] : batch.label));
-    words.Add(static_cast<uint64_t>(batch.value.dtype()));
-    words.Add(batch.batch != nullptr ? batch.value.shape().dims().subspan(1)
-                                     : batch.value.shape().dims());
-    words.AddHashOf(batch.value.data() + i * bytes, bytes);
-    words.AddHashOf(batch.one_hot.data() + i * one_hot_bytes, one_hot_bytes);
+    for (size_t part = 0; part < batch.parts(); ++part) AddSample(batch.part(part), i, words);
     const XXH128_hash_t hash = words.Hash();
     low_ += hash.low64;
     high_ += hash.high64 + (low_ < hash.low64 ? 1 : 0);

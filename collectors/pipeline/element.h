@@ -54,7 +54,20 @@ struct Element {
   uint64_t offset = 0;
   Ticks completed = 0;                  // when the last stage that worked on it was done
   std::unique_ptr<BatchMembers> batch;  // null for a single sample
+  // What the other inputs gave, where sources are zipped: of a batch, batches of as many samples.
+  // They have none of their own. The element's item stands for all of them.
+  std::vector<Element> others;
 
+  // The element of input `index`.
+  Element& part(size_t index) { return index == 0 ? *this : others[index - 1]; }
+  const Element& part(size_t index) const { return index == 0 ? *this : others[index - 1]; }
+  size_t parts() const { return 1 + others.size(); }
+  // Of the values of all parts.
+  uint64_t bytes() const {
+    uint64_t sum = value.bytes();
+    for (const Element& other : others) sum += other.value.bytes();
+    return sum;
+  }
   int64_t samples() const { return batch ? static_cast<int64_t>(batch->ids.size()) : 1; }
 };
 

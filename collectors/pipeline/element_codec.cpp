@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 namespace stallscope::pipeline {
@@ -72,10 +73,7 @@ bool HasRows(const data::Tensor& tensor, uint32_t samples) {
   return tensor.shape().rank() > 0 && tensor.shape()[0] == samples;
 }
 
-}  // namespace
-
-void EncodeElement(const Element& element, data::Buffer& into) {
-  into.Clear();
+void EncodePart(const Element& element, data::Buffer& into) {
   Append(into, element.id.file);
   Append(into, element.id.record);
   Append(into, element.label);
@@ -92,10 +90,8 @@ void EncodeElement(const Element& element, data::Buffer& into) {
   for (const int64_t label : element.batch->labels) Append(into, label);
 }
 
-Result<Element> DecodeElement(data::ByteView bytes, StageContext& context) {
-  const Error damaged{ErrorKind::kRun, "a stored element is damaged", "",
-                      "remove the file; the next run writes it again"};
-  Cursor cursor(bytes);
+// Nothing where it is damaged.
+std::optional<Element> DecodePart(Cursor& cursor, StageContext& context) {
   Element element;
   element.id.file = cursor.Take<uint32_t>();
   element.id.record = cursor.Take<uint64_t>();
@@ -103,18 +99,18 @@ Result<Element> DecodeElement(data::ByteView bytes, StageContext& context) {
   element.offset = cursor.Take<uint64_t>();
   element.content = static_cast<Content>(cursor.Take<uint8_t>());
   const auto samples = cursor.Take<uint32_t>();
-  if (element.content > Content::kTensor) return damaged;
+  if (element.content > Content::kTensor) return std::nullopt;
   auto value = cursor.TakeTensor(samples > 0 ? *context.batches : context.elements);
-  if (!value.has_value()) return damaged;
+  if (!value.has_value()) return std::nullopt;
   element.value = std::move(*value);
   auto one_hot = cursor.TakeTensor(context.elements);
-  if (!one_hot.has_value()) return damaged;
+  if (!one_hot.has_value()) return std::nullopt;
   element.one_hot = std::move(*one_hot);
   constexpr size_t kMemberBytes = 20;
-  if (!cursor.ok() || cursor.left() != samples * kMemberBytes) return damaged;
+  if (!cursor.ok() || cursor.left() < samples * kMemberBytes) return std::nullopt;
   if (samples == 0) return element;
-  if (!HasRows(element.value, samples)) return damaged;
-  if (element.one_hot.bytes() > 0 && !HasRows(element.one_hot, samples)) return damaged;
+  if (!HasRows(element.value, samples)) return std::nullopt;
+  if (element.one_hot.bytes() > 0 && !HasRows(element.one_hot, samples)) return std::nullopt;
   element.batch = std::make_unique<BatchMembers>();
   for (uint32_t i = 0; i < samples; ++i) {
     ElementId id;
@@ -124,6 +120,29 @@ Result<Element> DecodeElement(data::ByteView bytes, StageContext& context) {
   }
   for (uint32_t i = 0; i < samples; ++i) element.batch->labels.push_back(cursor.Take<int64_t>());
   return element;
+}
+
+}  // namespace
+
+void EncodeElement(const Element& element, data::Buffer& into) {
+  into.Clear();
+  for (size_t i = 0; i < element.parts(); ++i) EncodePart(element.part(i), into);
+}
+
+Result<Element> DecodeElement(data::ByteView bytes, StageContext& context) {
+  const Error damaged{ErrorKind::kRun, "a stored element is damaged", "",
+                      "remove the file; the next run writes it again"};
+  Cursor cursor(bytes);
+  std::optional<Element> element = DecodePart(cursor, context);
+  if (!element.has_value()) return damaged;
+  while (cursor.left() > 0) {
+    std::optional<Element> other = DecodePart(cursor, context);
+    const bool beside = other.has_value() && other->samples() == element->samples() &&
+                        (other->batch == nullptr) == (element->batch == nullptr);
+    if (!beside) return damaged;
+    element->others.push_back(std::move(*other));
+  }
+  return std::move(*element);
 }
 
 }  // namespace stallscope::pipeline

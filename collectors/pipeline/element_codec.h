@@ -1,5 +1,5 @@
 // An element as bytes, for caches and snapshots on disk: a header, the values, and a batch's
-// members. Any thread.
+// members; then its other parts, each in the same form. Any thread.
 #pragma once
 
 #include "analyzer/base/result.h"

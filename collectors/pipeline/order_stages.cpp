@@ -22,6 +22,67 @@ void ConcatenateStage::Restart(uint32_t epoch) {
   source_->Restart(epoch);
 }
 
+ZipStage::ZipStage(std::vector<ZipInput> inputs, StageContext& context)
+    : inputs_(std::move(inputs)), context_(context) {}
+
+// Only what has ended may be restarted: its readers may be at work.
+Status ZipStage::ReadToTheEnd() {
+  for (const ZipInput& input : inputs_) {
+    for (;;) {
+      STALLSCOPE_ASSIGN_OR_RETURN(auto left, input.elements->Next());
+      if (!left.has_value()) break;
+      context_.Recycle(std::move(*left));
+    }
+  }
+  return {};
+}
+
+Result<std::optional<Element>> ZipStage::Next() {
+  if (restarts_) {
+    if (begun_) STALLSCOPE_RETURN_IF_ERROR(ReadToTheEnd());
+    for (const ZipInput& input : inputs_) input.elements->Restart(epoch_);
+    restarts_ = ended_ = false;
+  }
+  if (ended_) return std::optional<Element>();
+  begun_ = true;
+  std::vector<Element> row;
+  const ZipInput* shorter = nullptr;
+  for (const ZipInput& input : inputs_) {
+    STALLSCOPE_ASSIGN_OR_RETURN(auto element, input.elements->Next());
+    if (element.has_value()) {
+      row.push_back(std::move(*element));
+    } else if (shorter == nullptr) {
+      shorter = &input;
+    }
+  }
+  if (shorter == nullptr) return std::optional<Element>(Joined(std::move(row)));
+  ended_ = true;
+  if (!row.empty()) {
+    context_.ledger.Note("'" + shorter->name +
+                         "' ended before the sources zipped with it: the rest of their elements "
+                         "is left out");
+  }
+  for (Element& element : row) context_.Recycle(std::move(element));
+  return std::optional<Element>();
+}
+
+Element ZipStage::Joined(std::vector<Element> row) const {
+  recorder::Track* const track = recorder::CurrentTrack();
+  Element element = std::move(row.front());
+  for (size_t i = 1; i < row.size(); ++i) {
+    element.completed = std::max(element.completed, row[i].completed);
+    if (track != nullptr) track->Lineage(inputs_[i].stage, row[i].item, element.item);
+    element.others.push_back(std::move(row[i]));
+  }
+  return element;
+}
+
+// Not at once: reading to the end may take long, and may fail.
+void ZipStage::Restart(uint32_t epoch) {
+  epoch_ = epoch;
+  restarts_ = true;
+}
+
 Result<std::optional<Element>> ShardStage::Next() {
   for (;;) {
     STALLSCOPE_ASSIGN_OR_RETURN(auto element, input_->Next());

@@ -1,11 +1,13 @@
 // Stages that work in the thread that asks: a runner without workers, and those that only decide
-// what comes when (shard, filter, shuffle, bucket by length, repeat).
+// what comes when (concatenated and zipped sources, shard, filter, shuffle, bucket by length,
+// repeat).
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -47,6 +49,33 @@ class ConcatenateStage final : public ChainedStage {
  private:
   const StagePtr source_;
   bool input_ended_ = false;
+};
+
+// One of several inputs that are read at once.
+struct ZipInput {
+  StagePtr elements;
+  std::string name;  // of the source that begins it
+  StageId stage;     // of its last source
+};
+
+// The first element of each input as one, then the second of each, until the shortest ends. The
+// next pass begins with the others' rest being read and dropped.
+class ZipStage final : public Stage {
+ public:
+  ZipStage(std::vector<ZipInput> inputs, StageContext& context);
+  Result<std::optional<Element>> Next() override;
+  void Restart(uint32_t epoch) override;
+
+ private:
+  Status ReadToTheEnd();
+  Element Joined(std::vector<Element> row) const;
+
+  const std::vector<ZipInput> inputs_;
+  StageContext& context_;
+  uint32_t epoch_ = 0;
+  bool begun_ = false;  // an input may not be at its begin
+  bool restarts_ = false;
+  bool ended_ = false;
 };
 
 // Every count-th element, from the index-th on.

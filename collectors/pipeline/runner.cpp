@@ -45,6 +45,12 @@ void WorkMeter::End(StageId stage, ItemId item, uint64_t bytes) {
 
 namespace {
 
+// An error in another part of the element than the first, which callers locate.
+Error WithOrigin(Error error, const Element& part, const Element& element) {
+  const bool other = &part != &element && error.kind != ErrorKind::kUsage;
+  return other ? Located(std::move(error), part) : error;
+}
+
 // All parts, or all but the very last op.
 Status RunParts(const std::vector<MapPart>& parts, Element& element, RunnerWorker& worker,
                 bool leave_last) {
@@ -54,10 +60,12 @@ Status RunParts(const std::vector<MapPart>& parts, Element& element, RunnerWorke
         parts[p].ops.size() - (leave_last && p + 1 == parts.size() ? size_t{1} : size_t{0});
     const RangeScope range(worker.ops.context.ranges, parts[p].name.c_str());
     worker.meters[p].Begin(parts[p].stage);
+    Element& part = element.part(parts[p].input);
     for (size_t i = 0; i < count; ++i) {
       const Op& op = *parts[p].ops[i];
-      STALLSCOPE_RETURN_IF_ERROR(element.batch != nullptr ? op.ApplyToBatch(element, worker.ops)
-                                                          : op.Apply(element, worker.ops));
+      Status done =
+          part.batch != nullptr ? op.ApplyToBatch(part, worker.ops) : op.Apply(part, worker.ops);
+      if (!done.ok()) return WithOrigin(std::move(done).error(), part, element);
     }
     // What is left of the last part is measured by the caller.
     if (count == parts[p].ops.size()) worker.meters[p].End(parts[p].stage, element.item, 0);
@@ -71,7 +79,7 @@ Status Judge(Error error, const Element& element, StageContext& context) {
   if (error.kind == ErrorKind::kUsage) return error;
   Error located = Located(std::move(error), element);
   if (!context.skip_errors) return located;
-  context.ledger.Skip(located, element.value.bytes());
+  context.ledger.Skip(located, element.bytes());
   return {};
 }
 
@@ -92,16 +100,21 @@ Result<std::optional<Element>> MapRunner::Run(std::vector<Element>& job,
 
 Status BatchRunner::Fits(const std::vector<Element>& job, const Element& next) const {
   if (job.empty() || options_.pad || !parts_.empty()) return {};
-  const data::Tensor& first = job.front().value;
-  if (first.dtype() == next.value.dtype() && first.shape() == next.value.shape()) return {};
-  return DoesNotFit(next.value.dtype(), next.value.shape(), first.dtype(), first.shape());
+  for (size_t i = 0; i < next.parts(); ++i) {
+    const data::Tensor& first = job.front().part(i).value;
+    const data::Tensor& value = next.part(i).value;
+    if (first.dtype() == value.dtype() && first.shape() == value.shape()) continue;
+    return DoesNotFit(value.dtype(), value.shape(), first.dtype(), first.shape());
+  }
+  return {};
 }
 
 Status BatchRunner::AddSample(Element& sample, BatchAssembler& assembler,
                               RunnerWorker& worker) const {
   if (parts_.empty()) return assembler.Add(sample);
   const MapPart& last = parts_.back();
-  const bool may_place = !options_.pad && !last.ops.empty() && sample.batch == nullptr;
+  const bool may_place =
+      !options_.pad && !last.ops.empty() && sample.batch == nullptr && last.input == 0;
   STALLSCOPE_RETURN_IF_ERROR(RunParts(parts_, sample, worker, may_place));
   bool placed = false;
   if (may_place) {
@@ -110,9 +123,7 @@ Status BatchRunner::AddSample(Element& sample, BatchAssembler& assembler,
     worker.meters[parts_.size() - 1].End(last.stage, sample.item, 0);
   }
   sample.completed = NowTicks();
-  if (!placed) return assembler.Add(sample);
-  assembler.AddPlaced(sample);
-  return {};
+  return placed ? assembler.AddPlaced(sample) : assembler.Add(sample);
 }
 
 Result<std::optional<Element>> BatchRunner::Run(std::vector<Element>& job,
@@ -139,7 +150,7 @@ Result<std::optional<Element>> BatchRunner::Run(std::vector<Element>& job,
     track->Sample(options_.padding, assembler.padding(), NowTicks());
   }
   batch.item = context_.NewItem();
-  if (parts_.empty()) worker.meters[0].End(options_.stage, batch.item, batch.value.bytes());
+  if (parts_.empty()) worker.meters[0].End(options_.stage, batch.item, batch.bytes());
   Record(batch, samples, worker);
   batch.completed = NowTicks();
   return std::optional<Element>(std::move(batch));
@@ -150,6 +161,7 @@ void BatchRunner::Record(const Element& batch, const std::vector<ItemId>& sample
   recorder::Track* const track = recorder::CurrentTrack();
   if (track == nullptr || context_.recorder == nullptr) return;
   std::string shape = batch.value.shape().ToString();
+  for (const Element& other : batch.others) shape += ", " + other.value.shape().ToString();
   if (shape != worker.shape_text) {
     worker.shape = context_.recorder->DefineString(shape);
     worker.shape_text = std::move(shape);

@@ -40,6 +40,7 @@ std::vector<std::string> Ledger::notes() const {
 void StageContext::Recycle(Element&& element) noexcept {
   (element.batch != nullptr ? *batches : elements).Give(std::move(element.value));
   elements.Give(std::move(element.one_hot));
+  for (Element& other : element.others) Recycle(std::move(other));
 }
 
 void StageContext::Fail(Error error, const std::string& who) {

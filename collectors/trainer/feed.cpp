@@ -69,10 +69,15 @@ Result<LoadedBatch> Loader::Load(pipeline::Element batch, size_t slot) {
   loaded.pixels = loaded.dtype == data::DType::kUint8;
   const bool computes = devices_.at(0).capabilities().computes;
   const BatchForm form = FormOf(batch.value, loaded.samples, batch.batch != nullptr);
-  if (form.values() * static_cast<int64_t>(data::SizeOf(form.dtype)) !=
-      static_cast<int64_t>(batch.value.bytes())) {
+  for (size_t i = 0; i < batch.parts(); ++i) {
+    const pipeline::Element& part = batch.part(i);
+    const BatchForm whole = FormOf(part.value, loaded.samples, batch.batch != nullptr);
+    if (whole.values() * static_cast<int64_t>(data::SizeOf(whole.dtype)) ==
+        static_cast<int64_t>(part.value.bytes())) {
+      continue;
+    }
     return Error{ErrorKind::kRun, "the samples of the batch have different sizes",
-                 batch.file ? *batch.file : "", "resize or crop the images, or set batch.pad"};
+                 part.file ? *part.file : "", "resize or crop the images, or set batch.pad"};
   }
   if (computes) STALLSCOPE_RETURN_IF_ERROR(CheckLabels(batch));
   STALLSCOPE_ASSIGN_OR_RETURN(const data::DType type,
@@ -110,24 +115,16 @@ Status Loader::LoadShard(const LoadedBatch& loaded, size_t replica, const uint8_
   const size_t sample_bytes =
       static_cast<size_t>(shard.form.sample.Elements()) * data::SizeOf(shard.form.dtype);
   const size_t bytes = sample_bytes * static_cast<size_t>(shard.form.samples);
-  if (into.images.bytes() < bytes) {
-    into.images = device::Block();
-    STALLSCOPE_ASSIGN_OR_RETURN(into.images, devices_.at(replica).Allocate(bytes));
-  }
-  shard.images = into.images.address();
   const uint8_t* from = values + sample_bytes * static_cast<size_t>(shard.first);
-  const size_t streams = streams_[replica].size();
-  for (size_t i = 0; i < streams; ++i) {
-    // In whole cache lines.
-    const size_t first = bytes * i / streams / 64 * 64;
-    const size_t end = i + 1 == streams ? bytes : bytes * (i + 1) / streams / 64 * 64;
-    if (first == end) continue;
-    device::CopyRequest copy;
-    copy.device = shard.images + first;
-    copy.host = const_cast<uint8_t*>(from + first);  // only read
-    copy.bytes = end - first;
-    copy.batch = loaded.batch.item;
-    STALLSCOPE_RETURN_IF_ERROR(streams_[replica][i]->Copy(copy));
+  STALLSCOPE_RETURN_IF_ERROR(CopyValues(replica, from, bytes, loaded.batch.item, into.images));
+  shard.images = into.images.address();
+  into.others.resize(loaded.batch.others.size());
+  for (size_t i = 0; i < into.others.size(); ++i) {
+    const data::Tensor& other = loaded.batch.others[i].value;
+    const size_t each = other.bytes() / static_cast<size_t>(loaded.samples);
+    STALLSCOPE_RETURN_IF_ERROR(CopyValues(
+        replica, other.data() + each * static_cast<size_t>(shard.first),
+        each * static_cast<size_t>(shard.form.samples), loaded.batch.item, into.others[i]));
   }
   if (devices_.at(replica).capabilities().computes) {
     STALLSCOPE_RETURN_IF_ERROR(CopyLabels(loaded, replica, into, shard));
@@ -135,6 +132,28 @@ Status Loader::LoadShard(const LoadedBatch& loaded, size_t replica, const uint8_
   for (const auto& stream : streams_[replica]) {
     STALLSCOPE_ASSIGN_OR_RETURN(auto copied, stream->Record());
     shard.copied.push_back(std::move(copied));
+  }
+  return {};
+}
+
+Status Loader::CopyValues(size_t replica, const uint8_t* from, size_t bytes, ItemId batch,
+                          device::Block& into) {
+  if (into.bytes() < bytes) {
+    into = device::Block();
+    STALLSCOPE_ASSIGN_OR_RETURN(into, devices_.at(replica).Allocate(bytes));
+  }
+  const size_t streams = streams_[replica].size();
+  for (size_t i = 0; i < streams; ++i) {
+    // In whole cache lines.
+    const size_t first = bytes * i / streams / 64 * 64;
+    const size_t end = i + 1 == streams ? bytes : bytes * (i + 1) / streams / 64 * 64;
+    if (first == end) continue;
+    device::CopyRequest copy;
+    copy.device = into.address() + first;
+    copy.host = const_cast<uint8_t*>(from + first);  // only read
+    copy.bytes = end - first;
+    copy.batch = batch;
+    STALLSCOPE_RETURN_IF_ERROR(streams_[replica][i]->Copy(copy));
   }
   return {};
 }

@@ -2,7 +2,8 @@
 // this room.
 //
 // The Loader takes a batch to the devices: checks it, converts it for the link, splits it among the
-// replicas, enqueues the copies. A slot is device memory for one batch; whoever calls Load must
+// replicas, enqueues the copies. The values of zipped inputs other than the first are copied as
+// they are, and no model reads them. A slot is device memory for one batch; whoever calls Load must
 // know that the slot's last batch is done with. One thread at a time.
 //
 // The Feed asks for batches and has them loaded. Next() and Release() belong to the trainer's
@@ -60,7 +61,8 @@ class Loader {
   struct Shard {
     device::Block images;
     device::Block labels;
-    int32_t* staged_labels = nullptr;  // pinned
+    std::vector<device::Block> others;  // of zipped inputs
+    int32_t* staged_labels = nullptr;   // pinned
     size_t staged_count = 0;
   };
   struct Slot {
@@ -73,6 +75,9 @@ class Loader {
   const uint8_t* Converted(const pipeline::Element& batch, data::DType to, Slot& slot);
   Status LoadShard(const LoadedBatch& loaded, size_t replica, const uint8_t* values, Slot& slot,
                    LoadedShard& shard);
+  // Enqueues the copy of `bytes`, a part of it in each stream; `into` grows as needed.
+  Status CopyValues(size_t replica, const uint8_t* from, size_t bytes, ItemId batch,
+                    device::Block& into);
   Status CopyLabels(const LoadedBatch& loaded, size_t replica, Shard& into, LoadedShard& shard);
 
   Devices& devices_;

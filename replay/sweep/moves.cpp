@@ -170,7 +170,10 @@ void GatherMaps(std::vector<StageSpec>& stages) {
     }
   }
   for (size_t i = 0; i + 1 < stages.size();) {
-    if (!OnHost(stages[i]) || !OnHost(stages[i + 1])) {
+    const bool joins =
+        OnHost(stages[i]) && OnHost(stages[i + 1]) &&
+        std::get<MapSpec>(stages[i].kind).input == std::get<MapSpec>(stages[i + 1].kind).input;
+    if (!joins) {
       ++i;
       continue;
     }

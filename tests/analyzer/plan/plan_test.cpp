@@ -100,6 +100,45 @@ TEST_SUITE("fast") {
     CHECK(graph.value().rewrites.back() == "map_and_batch");
   }
 
+  TEST_CASE("rewrites move no op of one input into a map of another") {
+    const std::string pairs =
+        R"~({"name": "images", "source": {"format": "tfrecord", "files": ["x"]}},
+        {"name": "more", "source": {"format": "synthetic"}},
+        {"name": "masks", "source": {"format": "tfrecord", "files": ["y"], "join": "zip",
+                                     "features": {"image": "mask"}}},
+        {"name": "decode", "map": {"ops": ["decode_jpeg", "cast(float32)"]}},
+        {"name": "resize", "map": {"ops": ["crop(16)"], "input": "masks"}},
+        {"name": "flip", "map": {"ops": ["flip"]}},
+        {"name": "batch", "batch": {"size": 4}})~";
+    const auto graph = LowerText(pairs, R"("map_fusion": true, "crop_aware_decode": true,
+        "narrow_dtype_late_cast": true, "vectorise": true)");
+    REQUIRE(graph.ok());
+    // The masks have one size before the batch, the images do not: their flip stays in front of it.
+    CHECK(Text(graph.value()) == "images more masks decode+resize+flip batch");
+    const auto& pieces = graph.value().nodes[3].pieces;
+    CHECK(pieces[0].ops.size() == 2);
+    CHECK_FALSE(pieces[0].ops[0].call.Flag("crop"));
+    CHECK(pieces[1].ops.size() == 1);
+    CHECK(pieces[0].input == 0);
+    CHECK(pieces[1].input == 1);
+    std::string cropped = pairs;
+    cropped.replace(cropped.find(R"~(, "cast(float32)")~"), 17, "");
+    const auto joined =
+        LowerText(cropped, R"("map_fusion": true, "crop_aware_decode": true)").value();
+    CHECK(joined.rewrites == std::vector<std::string>{"map_fusion"});
+    CHECK(graph.value().source(1).features.count("image") == 1);
+    CHECK(graph.value().source().features.empty());
+    CHECK_FALSE(plan::StagesOf(graph.value().nodes[1]).back().zipped);
+    CHECK(plan::StagesOf(graph.value().nodes[2]).back().zipped);
+    // A store of concatenated elements is none of pairs.
+    const auto plain = LowerText(R"({"name": "a", "source": {"format": "synthetic"}},
+        {"name": "b", "source": {"format": "synthetic"}}, {"name": "keep", "cache": {}})");
+    const auto zipped = LowerText(R"({"name": "a", "source": {"format": "synthetic"}},
+        {"name": "b", "source": {"format": "synthetic", "join": "zip"}},
+        {"name": "keep", "cache": {}})");
+    CHECK(plan::PrefixText(plain.value(), 2) != plan::PrefixText(zipped.value(), 2));
+  }
+
   TEST_CASE("on_error: skip refuses what would change the elements that are left") {
     for (const char* rewrite : {"map_and_batch", "shuffle_before_decode", "vectorise"}) {
       CAPTURE(rewrite);

@@ -40,8 +40,57 @@ TEST_SUITE("fast") {
                "stages[2]: 't' is a source behind 'again'; sources come first"));
     CHECK(Says(WhyNot(WithStages(
                    R"({"name": "t", "source": {"format": "synthetic", "on_error": "skip"}})")),
-               "stages[1].source.on_error: on_error of 't' is not that of the first source"));
+               "stages[1].source.on_error: on_error of 't' is not that of 's', whose elements "
+               "it continues; give both the same"));
     CHECK(WhyNot(WithSource(R"("format": "synthetic")")) == "read");
+  }
+
+  TEST_CASE("zipped sources leave nothing about their pairs to timing, the machine or the data") {
+    const auto pair = [](const std::string& first, const std::string& second,
+                         const std::string& behind = "") {
+      const char* const files = R"("format": "csv", "files": ["a.csv"])";
+      return WhyNot(R"({"stages": [{"name": "a", "source": {)" + (files + first) +
+                    R"(}}, {"name": "b", "source": {)" + (files + second) + "}}" + behind + "]}");
+    };
+    const std::string zip = R"(, "join": "zip")";
+    CHECK(pair("", zip) == "read");
+    CHECK(Says(pair(zip, ""),
+               "stages[0].source.join: 'a' has no source before it to zip with; leave join out"));
+    CHECK(Says(pair("", R"(, "join": "zipp")"), "zip"));
+    CHECK(pair("", zip + R"(, "features": {"text": "t"})") == "read");
+    const std::string skip = R"(, "on_error": "skip")";
+    CHECK(pair(skip, skip) == "read");
+    CHECK(Says(pair(skip, skip + zip), "stages[0].source.on_error: 'a' is zipped"));
+    CHECK(Says(pair("", zip + skip), "stages[1].source.on_error: 'b' is zipped"));
+    CHECK(Says(pair("", zip + R"(, "deterministic": false)"), "timing would decide the pairs"));
+    CHECK(Says(pair(R"(, "cycle_length": "auto")", zip), "the number of cores would decide"));
+    CHECK(Says(pair(R"(, "cycle_length": 2)", zip),
+               "stages[1].source.cycle_length: cycle_length of 'b' is not that of 'a': zipped"));
+    CHECK(pair(R"(, "cycle_length": 2)", zip + R"(, "cycle_length": 2)") == "read");
+    CHECK(pair(R"(, "cycle_length": 2)", "") == "read");
+    CHECK(Says(pair("", zip + R"(, "block_length": 2)"), "block_length of 'b' is not"));
+    CHECK(pair("", zip, R"(, {"name": "c", "source": {"format": "synthetic"}})") == "read");
+    CHECK(Says(pair("", zip + R"(, "features": {"text": "t"})",
+                    R"(, {"name": "c", "source": {"format": "synthetic"}})"),
+               "features of 'c' is not that of 'b', whose elements it continues"));
+  }
+
+  TEST_CASE("a map names a zipped source") {
+    const auto map = [](const std::string& more) {
+      return WhyNot(
+          WithStages(R"({"name": "text", "source": {"format": "synthetic", "join": "zip"}}, )"
+                     R"~({"name": "m", "map": {"ops": ["cast(float32)"], )~" +
+                     more + "}}"));
+    };
+    CHECK(map(R"("input": "text")") == "read");
+    CHECK(Says(map(R"("input": "texts")"),
+               "stages[2].map.input: no zipped source is called 'texts'; the nearest zipped "
+               "source is 'text'"));
+    CHECK(Says(map(R"("input": "s")"), "no zipped source is called 's'"));
+    CHECK(Says(map(R"("input": "text", "on": "device")"),
+               "stages[2].map.input: maps on the device change the first input only"));
+    CHECK(Says(WhyNot(WithStages(R"({"name": "m", "map": {"ops": ["flip"], "input": "s"}})")),
+               "leave input out"));
   }
 
   TEST_CASE("names are words of their own") {

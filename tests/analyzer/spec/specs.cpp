@@ -71,10 +71,12 @@ void Repair(Spec& spec) {
     source.busy_us = fresh.busy_us;
     if (source.files.empty()) source.files = {"x"};
   }
+  source.join = SourceJoin::kConcatenate;
   for (StageSpec& stage : spec.stages) {
     if (auto* shard = std::get_if<ShardSpec>(&stage.kind)) {
       shard->index = std::min(shard->index, shard->count - 1);
     }
+    if (auto* map = std::get_if<MapSpec>(&stage.kind)) map->input.clear();
   }
   auto& trainer = spec.trainer;
   if (trainer.strategy.kind == StrategyKind::kSingle) trainer.strategy.replicas = 1;

@@ -7,7 +7,7 @@
 
 namespace stallscope::test {
 
-std::string Delivered::Ids() const {
+std::string IdsText(const std::vector<pipeline::ElementId>& ids) {
   std::string text;
   for (const pipeline::ElementId& id : ids) {
     text += (text.empty() ? "" : " ") + std::to_string(id.file) + ":" + std::to_string(id.record) +
@@ -51,6 +51,13 @@ Delivered RunStages(const std::string& stages, const std::string& more, int64_t 
     }
     delivered.shapes.push_back(batch.value.shape().ToString());
     delivered.values.emplace_back(batch.value.view().begin(), batch.value.view().end());
+    for (const pipeline::Element& other : batch.others) {
+      const std::vector<pipeline::ElementId> one = {other.id};
+      const auto& ids = other.batch != nullptr ? other.batch->ids : one;
+      delivered.other_ids.insert(delivered.other_ids.end(), ids.begin(), ids.end());
+      delivered.other_shapes.push_back(other.value.shape().ToString());
+      delivered.other_values.emplace_back(other.value.view().begin(), other.value.view().end());
+    }
     running.Recycle(std::move(batch));
   }
   delivered.digest = running.Digest();

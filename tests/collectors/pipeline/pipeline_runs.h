@@ -12,18 +12,24 @@
 
 namespace stallscope::test {
 
+// "0:3@1" is record 3 of file 0 in epoch 1.
+std::string IdsText(const std::vector<pipeline::ElementId>& ids);
+
 struct Delivered {
   std::vector<pipeline::ElementId> ids;  // of all samples in order
   std::vector<int64_t> labels;
   std::vector<std::string> shapes;           // of the batches
   std::vector<std::vector<uint8_t>> values;  // of the batches
+  // The same of their second part, where sources are zipped.
+  std::vector<pipeline::ElementId> other_ids;
+  std::vector<std::string> other_shapes;
+  std::vector<std::vector<uint8_t>> other_values;
   std::string digest;
   std::string graph;
   pipeline::PipelineStats stats;
   std::optional<Error> error;  // that ended it
 
-  // "0:3@1" is record 3 of file 0 in epoch 1.
-  std::string Ids() const;
+  std::string Ids() const { return IdsText(ids); }
 };
 
 // Everything that the stages give, at most `batches` of it. `stages` and `more` are JSON: the list

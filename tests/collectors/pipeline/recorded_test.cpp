@@ -107,6 +107,57 @@ TEST_SUITE("fast") {
     CHECK(recorded.trace.Dropped() == 0);
   }
 
+  TEST_CASE("zipped sources stand side by side in the trace, and the bytes of both count") {
+    ScratchDir dir;
+    const Recorded recorded =
+        Record(dir / "r.sst",
+               R"~({"name": "a", "source": {"format": "synthetic", "elements": 3, "bytes": 10}},
+                   {"name": "a2", "source": {"format": "synthetic", "elements": 1, "bytes": 10}},
+                   {"name": "b", "source": {"format": "synthetic", "elements": 4, "bytes": 5,
+                                            "join": "zip"}},
+                   {"name": "tag", "map": {"ops": ["busy(0)"], "input": "b"}},
+                   {"name": "keep", "cache": {}}, {"name": "batch", "batch": {"size": 4}})~");
+    REQUIRE(!recorded.run.error.has_value());
+    std::map<std::string, std::vector<std::string>> inputs;
+    for (const trace::Chunk& chunk : recorded.trace.chunks) {
+      for (const trace::StageInfo& stage : chunk.definitions.stages) {
+        inputs[stage.name].clear();  // a later chunk may define it again
+        for (const StageId input : stage.inputs) {
+          for (const auto& [name, id] : recorded.stages) {
+            if (id == input.value) inputs[stage.name].push_back(name);
+          }
+        }
+      }
+    }
+    CHECK(inputs["a"].empty());
+    CHECK(inputs["a2"] == std::vector<std::string>{"a"});
+    CHECK(inputs["b"].empty());
+    CHECK(inputs["tag"] == std::vector<std::string>{"a2", "b"});
+    CHECK(inputs["keep"] == std::vector<std::string>{"tag"});
+    const trace::EventRows& rows = recorded.trace.rows;
+    CHECK(rows.elements.size() == 8);
+    for (const trace::CacheEvent& event : rows.cache_events) CHECK(event.bytes == 15);
+    // From each element of b to the pair, and from each pair to its batch.
+    std::map<uint32_t, int> links;
+    for (const trace::Lineage& link : rows.lineage) ++links[link.stage.value];
+    CHECK(links[recorded.stages.at("b")] == 4);
+    CHECK(links[recorded.stages.at("batch")] == 4);
+    const auto read = recorded.WorkOf("a");
+    for (const auto& [item, spans] : recorded.WorkOf("tag")) {
+      CHECK((read.count(item) == 1 || recorded.WorkOf("a2").count(item) == 1));
+    }
+    uint64_t batch_bytes = 0;
+    for (const auto& [track, spans] : recorded.trace.spans) {
+      for (const auto& span : spans) {
+        if (span.span_class.kind != trace::SpanKind::kWork) continue;
+        if (span.span_class.stage.value == recorded.stages.at("batch")) batch_bytes += span.bytes;
+      }
+    }
+    CHECK(batch_bytes == 60);
+    REQUIRE(rows.batches.size() == 1);
+    CHECK(recorded.trace.strings.at(rows.batches[0].shape.value) == "4x10, 4x5");
+  }
+
   TEST_CASE("a fused map is recorded under the names of its parts") {
     ScratchDir dir;
     const std::string glob = MakeData(dir / "d", data::DataFormat::kTfRecord);

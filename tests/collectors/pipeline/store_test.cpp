@@ -165,6 +165,36 @@ TEST_SUITE("fast") {
     CHECK_FALSE(stored({2, 3}, {1, 3}));
   }
 
+  TEST_CASE("a stored element keeps its other parts, of as many samples") {
+    pipeline::StageContext context;
+    context.batches = std::make_unique<pipeline::TensorPool>();
+    const auto batch_of = [](size_t samples) {
+      pipeline::Element batch;
+      batch.value.Reset(data::DType::kUint8, {static_cast<int64_t>(samples), 3});
+      std::fill_n(batch.value.data(), batch.value.bytes(), static_cast<uint8_t>(samples));
+      batch.batch = std::make_unique<pipeline::BatchMembers>();
+      batch.batch->ids.resize(samples);
+      batch.batch->labels.assign(samples, 7);
+      return batch;
+    };
+    const auto stored = [&](std::vector<size_t> others, bool batched) {
+      pipeline::Element element = batch_of(2);
+      for (const size_t samples : others) element.others.push_back(batch_of(samples));
+      if (!batched) element.others.back().batch.reset();
+      data::Buffer bytes;
+      pipeline::EncodeElement(element, bytes);
+      return pipeline::DecodeElement(bytes, context);
+    };
+    const auto pair = stored({2, 2}, true);
+    REQUIRE(pair.ok());
+    REQUIRE(pair.value().others.size() == 2);
+    CHECK(pair.value().others[1].value.shape().ToString() == "2x3");
+    CHECK(pair.value().others[1].batch->labels == std::vector<int64_t>{7, 7});
+    CHECK(stored({}, true).value().others.empty());
+    CHECK_FALSE(stored({2, 1}, true).ok());
+    CHECK_FALSE(stored({2}, false).ok());
+  }
+
   TEST_CASE("a run that ends early leaves no snapshot, and a damaged one is an error") {
     ScratchDir dir;
     const std::string glob = MakeData(dir / "d", data::DataFormat::kTfRecord);

@@ -52,6 +52,34 @@ TEST_SUITE("fast") {
     CHECK(result.model_bytes > 0);
   }
 
+  TEST_CASE("each input of a batch is copied, split among the replicas") {
+    const auto pairs = [] {
+      auto images = test::Bytes(3, 10, 1000);
+      auto texts = test::Bytes(3, 10, 40);
+      return [images, texts]() -> Result<std::optional<pipeline::Element>> {
+        auto image = images();
+        auto text = texts();
+        if (image.value()) image.value()->others.push_back(std::move(*text.value()));
+        return image;
+      };
+    };
+    for (const int64_t replicas : {1, 2}) {
+      const test::ScratchDir dir;
+      const auto recorder = Must(recorder::Recorder::Start(dir / "run.sst", {}));
+      Spec spec = EmulatedSpecOf();
+      if (replicas > 1) spec.trainer.strategy = {StrategyKind::kMirrored, replicas};
+      CHECK(Must(Train(spec, pairs(), recorder.get()).result).last.steps == 3);
+      recorder->Stop();
+      const auto trace = test::ReadTrace(dir / "run.sst");
+      std::multiset<uint64_t> bytes;
+      for (const trace::Copy& copy : trace.rows.copies) bytes.insert(copy.bytes);
+      const auto all = static_cast<uint64_t>(replicas);
+      CHECK(bytes.size() == 6 * all);
+      CHECK(bytes.count(10'000 / all) == 3 * all);
+      CHECK(bytes.count(400 / all) == 3 * all);
+    }
+  }
+
   TEST_CASE("a step takes its copy and its time, whatever the model and however it is launched") {
     Spec spec = EmulatedSpecOf();
     CHECK(TimeOf(spec, 10) == 10 * 105'000);

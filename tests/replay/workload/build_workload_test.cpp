@@ -127,13 +127,17 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("nor one of several sources") {
-    model::Run run = MakeRun();
-    const std::string behind = R"json({"name": "fetch")json";
-    run.info.spec_json.insert(run.info.spec_json.find(behind),
-                              R"json({"name": "more", "source": {"format": "synthetic"}}, )json");
-    const auto workload = BuildWorkload(run, Attribute(run));
-    REQUIRE_FALSE(workload.ok());
-    CHECK(workload.error().Line().find("several sources") != std::string::npos);
+    for (const char* join : {"", R"(, "join": "zip")"}) {
+      CAPTURE(join);
+      model::Run run = MakeRun();
+      const std::string behind = R"json({"name": "fetch")json";
+      run.info.spec_json.insert(
+          run.info.spec_json.find(behind),
+          R"({"name": "more", "source": {"format": "synthetic")" + std::string(join) + "}}, ");
+      const auto workload = BuildWorkload(run, Attribute(run));
+      REQUIRE_FALSE(workload.ok());
+      CHECK(workload.error().Line().find("several sources") != std::string::npos);
+    }
   }
 
   TEST_CASE("nor one of several ranks") {
