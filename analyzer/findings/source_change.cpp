@@ -261,14 +261,6 @@ constexpr std::array<Elsewhere, 8> kElsewhere = {{
     {"", "num_shards", "num_shards={} in to_iterable_dataset()"},
 }};
 
-// "data.py:7", the job's call of to_iterable_dataset() behind a DataLoader; empty: none.
-std::string StreamPlaceOf(const trace::LoaderInfo& loader) {
-  const auto settings = model::SettingsOf(loader);
-  const auto at = settings.find("num_shards_at");
-  const bool text = at != settings.end() && at->second.size() > 2 && at->second.front() == '"';
-  return text ? at->second.substr(1, at->second.size() - 2) : "";
-}
-
 std::string HowElsewhere(const model::Loader& loader, const NewArgument& setting) {
   const auto known = std::find_if(kElsewhere.begin(), kElsewhere.end(), [&](const Elsewhere& each) {
     return each.knob == setting.name && loader.info.kind.starts_with(each.kind);
@@ -276,14 +268,14 @@ std::string HowElsewhere(const model::Loader& loader, const NewArgument& setting
   const std::string how = known == kElsewhere.end()
                               ? setting.name + "=" + setting.json
                               : fmt::format(fmt::runtime(known->how), setting.json);
-  const std::string at = setting.name == "num_shards" ? StreamPlaceOf(loader.info) : "";
+  const std::string at = setting.name == "num_shards" ? model::StreamPlaceOf(loader.info) : "";
   return fmt::format("set {}, where {} is built{}", how, loader.name,
                      at.empty() ? at : " (" + at + ")");
 }
 
 // That call, if it is in the loader's file.
 std::optional<trace::CallSite> StreamCallOf(const trace::LoaderInfo& loader) {
-  const std::string at = StreamPlaceOf(loader);
+  const std::string at = model::StreamPlaceOf(loader);
   trace::CallSite call;
   std::from_chars(at.data() + at.rfind(':') + 1, at.data() + at.size(), call.line);
   if (call.line == 0 || at != words::PlaceInCode(loader.file, call.line)) return std::nullopt;

@@ -59,6 +59,13 @@ std::map<std::string, std::string> SettingsOf(const trace::LoaderInfo& info) {
   return settings;
 }
 
+std::string StreamPlaceOf(const trace::LoaderInfo& info) {
+  const Settings settings = SettingsOf(info);
+  const auto at = settings.find("num_shards_at");
+  const bool text = at != settings.end() && at->second.size() > 2 && at->second.front() == '"';
+  return text ? at->second.substr(1, at->second.size() - 2) : "";
+}
+
 std::string ItemInWords(const Run& run, ItemId item) {
   if (!IsJob(run)) return "element " + std::to_string(item.value);
   const std::string batch = "batch " + std::to_string(item.value & UINT32_MAX);
