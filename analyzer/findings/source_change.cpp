@@ -250,12 +250,13 @@ struct Elsewhere {
   std::string_view knob;
   std::string_view how;
 };
-constexpr std::array<Elsewhere, 8> kElsewhere = {{
+constexpr std::array<Elsewhere, 9> kElsewhere = {{
     {"tf.data", "num_parallel_calls", "num_parallel_calls={} in each map() and interleave()"},
     {"tf.data", "prefetch", "prefetch({}) at the end of the graph"},
     {"tf.data", "threads", "threading.private_threadpool_size={} in the options of the graph"},
     {"grain.", "prefetch", "prefetch_buffer_size={} in grain.ReadOptions"},
     {"grain.", "threads", "num_threads={} in grain.ReadOptions"},
+    {"grain.", "num_workers", "num_workers={} in grain.MultiprocessingOptions"},
     {"nvidia.dali", "prefetch", "prefetch_queue_depth={} in the pipeline"},
     {"nvidia.dali", "threads", "num_threads={} in the pipeline"},
     {"", "num_shards", "num_shards={} in to_iterable_dataset()"},
@@ -288,7 +289,7 @@ std::optional<trace::CallSite> StreamCallOf(const trace::LoaderInfo& loader) {
 
 void AddSetting(const model::Loader& loader, NewArgument setting, FileChange& file) {
   std::optional<trace::CallSite> call = loader.info.call;
-  if (IsOtherLoaderKnob(setting.name)) {
+  if (IsOtherLoaderKnob(setting.name) || !model::IsDataLoader(loader.info)) {
     call = setting.name == "num_shards" ? StreamCallOf(loader.info) : std::nullopt;
   }
   if (!call) return file.by_hand.push_back(HowElsewhere(loader, setting));
