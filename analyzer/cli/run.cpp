@@ -201,7 +201,10 @@ void AddRun(CLI::App& app, int& exit_code) {
                     "the job");
   command->add_flag("--quiet", arguments->quiet, "Print errors only");
   // For replays, which know where a loader is constructed, and must not leave a job behind.
-  command->add_option("--at", arguments->places, "Where a loader is constructed: LOADER=FILE:LINE")
+  command
+      ->add_option("--at", arguments->places,
+                   "Where a loader is constructed, or a call that takes a setting is made: "
+                   "LOADER=FILE:LINE, KNOB=FILE:LINE")
       ->allow_extra_args(false)
       ->group("");
   command->add_flag("--with-parent", arguments->with_parent, "End with the calling program")

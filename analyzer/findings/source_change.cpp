@@ -250,24 +250,17 @@ struct Elsewhere {
   std::string_view knob;
   std::string_view how;
 };
-constexpr std::array<Elsewhere, 8> kElsewhere = {{
+constexpr std::array<Elsewhere, 9> kElsewhere = {{
     {"tf.data", "num_parallel_calls", "num_parallel_calls={} in each map() and interleave()"},
     {"tf.data", "prefetch", "prefetch({}) at the end of the graph"},
     {"tf.data", "threads", "threading.private_threadpool_size={} in the options of the graph"},
     {"grain.", "prefetch", "prefetch_buffer_size={} in grain.ReadOptions"},
     {"grain.", "threads", "num_threads={} in grain.ReadOptions"},
+    {"grain.", "num_workers", "num_workers={} in grain.MultiprocessingOptions"},
     {"nvidia.dali", "prefetch", "prefetch_queue_depth={} in the pipeline"},
     {"nvidia.dali", "threads", "num_threads={} in the pipeline"},
     {"", "num_shards", "num_shards={} in to_iterable_dataset()"},
 }};
-
-// "data.py:7", the job's call of to_iterable_dataset() behind a DataLoader; empty: none.
-std::string StreamPlaceOf(const trace::LoaderInfo& loader) {
-  const auto settings = model::SettingsOf(loader);
-  const auto at = settings.find("num_shards_at");
-  const bool text = at != settings.end() && at->second.size() > 2 && at->second.front() == '"';
-  return text ? at->second.substr(1, at->second.size() - 2) : "";
-}
 
 std::string HowElsewhere(const model::Loader& loader, const NewArgument& setting) {
   const auto known = std::find_if(kElsewhere.begin(), kElsewhere.end(), [&](const Elsewhere& each) {
@@ -276,14 +269,14 @@ std::string HowElsewhere(const model::Loader& loader, const NewArgument& setting
   const std::string how = known == kElsewhere.end()
                               ? setting.name + "=" + setting.json
                               : fmt::format(fmt::runtime(known->how), setting.json);
-  const std::string at = setting.name == "num_shards" ? StreamPlaceOf(loader.info) : "";
+  const std::string at = setting.name == "num_shards" ? model::StreamPlaceOf(loader.info) : "";
   return fmt::format("set {}, where {} is built{}", how, loader.name,
                      at.empty() ? at : " (" + at + ")");
 }
 
 // That call, if it is in the loader's file.
 std::optional<trace::CallSite> StreamCallOf(const trace::LoaderInfo& loader) {
-  const std::string at = StreamPlaceOf(loader);
+  const std::string at = model::StreamPlaceOf(loader);
   trace::CallSite call;
   std::from_chars(at.data() + at.rfind(':') + 1, at.data() + at.size(), call.line);
   if (call.line == 0 || at != words::PlaceInCode(loader.file, call.line)) return std::nullopt;
@@ -296,7 +289,7 @@ std::optional<trace::CallSite> StreamCallOf(const trace::LoaderInfo& loader) {
 
 void AddSetting(const model::Loader& loader, NewArgument setting, FileChange& file) {
   std::optional<trace::CallSite> call = loader.info.call;
-  if (IsOtherLoaderKnob(setting.name)) {
+  if (IsOtherLoaderKnob(setting.name) || !model::IsDataLoader(loader.info)) {
     call = setting.name == "num_shards" ? StreamCallOf(loader.info) : std::nullopt;
   }
   if (!call) return file.by_hand.push_back(HowElsewhere(loader, setting));

@@ -59,6 +59,13 @@ std::map<std::string, std::string> SettingsOf(const trace::LoaderInfo& info) {
   return settings;
 }
 
+std::string StreamPlaceOf(const trace::LoaderInfo& info) {
+  const Settings settings = SettingsOf(info);
+  const auto at = settings.find("num_shards_at");
+  const bool text = at != settings.end() && at->second.size() > 2 && at->second.front() == '"';
+  return text ? at->second.substr(1, at->second.size() - 2) : "";
+}
+
 std::string ItemInWords(const Run& run, ItemId item) {
   if (!IsJob(run)) return "element " + std::to_string(item.value);
   const std::string batch = "batch " + std::to_string(item.value & UINT32_MAX);
@@ -69,7 +76,8 @@ std::string ItemInWords(const Run& run, ItemId item) {
 bool IsTfData(const trace::LoaderInfo& loader) { return loader.kind.starts_with("tf.data"); }
 
 bool IsDataLoader(const trace::LoaderInfo& info) {
-  if (IsTfData(info)) return false;
+  // grain's processes are a setting that is called like those of a DataLoader.
+  if (IsTfData(info) || info.kind.starts_with("grain.")) return false;
   const Settings settings = SettingsOf(info);
   return settings.empty() || std::any_of(kLoaderKnobs.begin(), kLoaderKnobs.end(), [&](auto knob) {
            return settings.contains(std::string(knob));
@@ -94,8 +102,11 @@ LoaderSpec LoaderSpecOf(const trace::LoaderInfo& info) {
   for (const std::string_view knob : kOtherLoaderKnobs) {
     if (settings.contains(std::string(knob))) loader.knobs.emplace_back(knob);
   }
-  if (!loader.knobs.empty() && IsDataLoader(info)) {
+  if (IsDataLoader(info)) {
+    if (loader.knobs.empty()) return loader;
     loader.knobs.insert(loader.knobs.begin(), kLoaderKnobs.begin(), kLoaderKnobs.end());
+  } else if (settings.contains("num_workers")) {
+    loader.knobs.insert(loader.knobs.begin(), "num_workers");
   }
   return loader;
 }

@@ -48,8 +48,9 @@ bool IsLoaderName(std::string_view name) {
   return number.empty() || Ordinal(number).value_or(0) > 1;
 }
 
-// Null where the loader's place is not given.
-Result<OrderedJson> PlaceOf(const std::string& loader, const std::vector<std::string>& places) {
+// Those that are given for a loader, or for a knob.
+Result<OrderedJson> PlacesOf(const std::string& name, const std::vector<std::string>& places) {
+  OrderedJson found = OrderedJson::array();
   for (const std::string& place : places) {
     const size_t equals = place.find('=');
     const size_t colon = place.rfind(':');
@@ -58,10 +59,11 @@ Result<OrderedJson> PlaceOf(const std::string& loader, const std::vector<std::st
     if (!line) {
       return Error{ErrorKind::kUsage, "expected LOADER=FILE:LINE", "--at " + place, ""};
     }
-    if (place.substr(0, equals) != loader) continue;
-    return OrderedJson{{"file", place.substr(equals + 1, colon - equals - 1)}, {"line", *line}};
+    if (place.substr(0, equals) != name) continue;
+    const std::string file = place.substr(equals + 1, colon - equals - 1);
+    found.push_back(OrderedJson{{"file", file}, {"line", *line}});
   }
-  return OrderedJson();
+  return found;
 }
 
 // As a spec of a job takes it: the ranges, words and names are those of analyzer/spec.
@@ -115,8 +117,10 @@ Result<OrderedJson> TakeSetting(const std::string& setting, const std::vector<st
   }
   OrderedJson one{{"knob", path}, {"value", std::move(checked).value()}};
   if (!loader) return one;
-  STALLSCOPE_ASSIGN_OR_RETURN(OrderedJson place, PlaceOf(group, places));
-  if (!place.is_null()) one["where"] = std::move(place);
+  STALLSCOPE_ASSIGN_OR_RETURN(const OrderedJson constructed, PlacesOf(group, places));
+  if (!constructed.empty()) one["where"] = constructed.front();
+  STALLSCOPE_ASSIGN_OR_RETURN(OrderedJson calls, PlacesOf(path, places));
+  if (!calls.empty()) one["calls"] = std::move(calls);
   return one;
 }
 

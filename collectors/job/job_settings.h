@@ -13,7 +13,8 @@ namespace stallscope::job {
 struct AskedSettings {
   std::vector<std::string> set;  // KNOB=VALUE
   // LOADER=FILE:LINE, where the loader of a setting is constructed. Without one it is known by the
-  // order in which the job constructs its loaders.
+  // order in which the job constructs its loaders. KNOB=FILE:LINE, a call that takes the setting,
+  // of those in that file; without one, each call there does.
   std::vector<std::string> at;
   uint64_t steps = 0;  // ends the job after this many; 0: never
   // auto: ops inside stages, and windows of the framework's profiler if the job uses a device or a

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <utility>
@@ -11,6 +12,7 @@
 
 #include "analyzer/base/escape.h"
 #include "analyzer/base/units.h"
+#include "analyzer/model/graph.h"
 #include "analyzer/model/job_spec.h"
 #include "analyzer/spec/job_knobs.h"
 #include "analyzer/spec/knobs.h"
@@ -101,6 +103,26 @@ bool NeedsWorkers(const std::string& field) {
          field == "multiprocessing_context" || field == "in_order";
 }
 
+// The calls behind `loader`, which is constructed in `file` now.
+std::vector<RecordedCall> CallsOf(const trace::LoaderInfo& loader, const std::string& file) {
+  std::vector<RecordedCall> calls;
+  for (const model::GraphNode& node : model::GraphOf(loader)) {
+    const std::string_view method = model::BaseOf(node.op);
+    if (node.line == 0 || (method != "Map" && method != "Interleave")) continue;
+    RecordedCall call{"num_parallel_calls", file, node.line};
+    if (std::find(calls.begin(), calls.end(), call) == calls.end()) calls.push_back(call);
+  }
+  const std::string at = model::StreamPlaceOf(loader);
+  const size_t colon = at.rfind(':');
+  if (colon == std::string::npos) return calls;
+  // The trace has the name of its file alone.
+  const std::string name = at.substr(0, colon);
+  RecordedCall call{"num_shards", fs::path(file).filename() == name ? file : name, 0};
+  std::from_chars(at.data() + colon + 1, at.data() + at.size(), call.line);
+  if (call.line != 0) calls.push_back(std::move(call));
+  return calls;
+}
+
 Error CannotSet(const std::string& path, const std::string& why, const std::string& hint) {
   return {ErrorKind::kUsage, path + " cannot be set: " + why, "", hint};
 }
@@ -119,8 +141,8 @@ JobPlan PlanJob(const model::Run& run, const Spec& recorded, const std::string& 
   job.recorded = recorded;
   job.folder = folder;
   for (const model::Loader& loader : run.loaders) {
-    job.loaders.push_back(
-        {loader.name, Moved(loader.info.file, run.info.folder, job.folder), loader.info.line});
+    const std::string file = Moved(loader.info.file, run.info.folder, job.folder);
+    job.loaders.push_back({loader.name, file, loader.info.line, CallsOf(loader.info, file)});
   }
   const auto steps = static_cast<size_t>(std::max<int64_t>(recorded.job.steps, 0));
   int64_t took_ns = 0;
@@ -181,6 +203,10 @@ Result<std::vector<std::string>> RunArguments(const JobPlan& job, const Spec& sp
     if (loader->file.empty() || loader->line == 0) {
       return CannotSet(path, "the trace does not say where the loader is constructed",
                        "record the job again");
+    }
+    for (const RecordedCall& call : loader->calls) {
+      if (!path.ends_with("." + call.knob)) continue;
+      arguments.push_back(fmt::format("--at={}={}:{}", path, call.file, call.line));
     }
     if (std::find(placed.begin(), placed.end(), loader->name) != placed.end()) continue;
     placed.push_back(loader->name);

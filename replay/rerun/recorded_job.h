@@ -23,10 +23,19 @@ namespace stallscope::replay {
 // loaders were seen.
 std::optional<Spec> RecordedJob(const model::Run& run);
 
+// A call of the job's own that takes a setting of a loader, where the trace has its line.
+struct RecordedCall {
+  std::string knob;  // num_parallel_calls
+  std::string file;
+  uint32_t line = 0;
+  bool operator==(const RecordedCall&) const = default;
+};
+
 struct RecordedLoader {
   std::string name;  // loader, loader2, ...
   std::string file;  // where it is constructed; empty: unknown
   uint32_t line = 0;
+  std::vector<RecordedCall> calls;
 };
 
 struct JobPlan {

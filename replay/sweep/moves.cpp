@@ -273,6 +273,25 @@ bool SameShards(const LoaderSpec& a, const LoaderSpec& b) {
   return !a.iterable || iterators(a) == iterators(b);
 }
 
+// A library that divides its data among its workers groups it into other batches then.
+bool GroupsByWorker(const LoaderSpec& loader) {
+  const auto& knobs = loader.knobs;
+  return !knobs.empty() && std::find(knobs.begin(), knobs.end(), "prefetch_factor") == knobs.end();
+}
+
+const char* EffectOn(const LoaderSpec& before, const LoaderSpec& after) {
+  if (before.batch_size != after.batch_size) return "another batch size changes what is trained";
+  if (!SameShards(before, after)) {
+    return "an iterable data set repeats its samples unless it shards by worker";
+  }
+  if (before.in_order != after.in_order) return "batches come in another order";
+  const bool workers = before.num_workers != after.num_workers;
+  if (before.num_shards != after.num_shards || (workers && GroupsByWorker(before))) {
+    return "batches contain other elements of the stream";
+  }
+  return workers ? "random numbers that the data set draws are others" : "";
+}
+
 // Calls `differ` with each pair of loaders that are not the same.
 template <class Differ>
 void CompareLoaders(const Spec& a, const Spec& b, const Differ& differ) {
@@ -289,16 +308,7 @@ std::string SideEffect(const Spec& from, const Spec& to) {
   if (!IsJob(from)) return LearnsTheSame(from, to) ? "" : "may change what is learned";
   std::string text;
   CompareLoaders(from, to, [&](const LoaderSpec& before, const LoaderSpec& after) {
-    const char* said =
-        before.batch_size != after.batch_size ? "another batch size changes what is trained"
-        : !SameShards(before, after)
-            ? "an iterable data set repeats its samples unless it shards by worker"
-        : before.in_order != after.in_order     ? "batches come in another order"
-        : before.num_shards != after.num_shards ? "batches contain other elements of the stream"
-        : before.num_workers != after.num_workers
-            ? "random numbers that the data set draws are others"
-            : "";
-    if (text.empty()) text = said;
+    if (text.empty()) text = EffectOn(before, after);
   });
   return text;
 }

@@ -21,6 +21,14 @@ int64_t WorkersToHide(double share) {
   return std::clamp<int64_t>(std::llround(std::ceil(share / rest)) + 1, 2, kMostWorkers);
 }
 
+// More than those that load now, each for this part of the time: enough to load within the rest of
+// a step.
+int64_t MoreWorkers(double share, int64_t now, double busy) {
+  const double rest = std::max(kLeastRestOfStep, 1 - share);
+  const double enough = std::ceil(static_cast<double>(now) * std::min(busy, 1.0) / rest);
+  return std::min(std::max<int64_t>(2 * now, std::llround(enough)), kMostWorkers);
+}
+
 // The loader's workers are threads of the stage that fetches; they collate as well.
 bool HasWorkers(const Case& c, StageId stage) {
   const LoaderId loader = c.run.stages[stage.value].loader;
@@ -64,8 +72,8 @@ void CheckJob(const Case& c, LoaderId loader, std::vector<Draft>& drafts) {
   const auto now = static_cast<int64_t>(has_workers ? use->workers : 0);
   // Work on the CPU needs cores; waiting does not.
   const bool waits = waiting > share / 2;
-  const int64_t wanted = has_workers ? 2 * now : WorkersToHide(share);
-  int64_t workers = waits ? std::min(wanted, kMostWorkers) : std::min(wanted, cores);
+  int64_t workers = has_workers ? MoreWorkers(share, now, busy) : WorkersToHide(share);
+  if (!waits) workers = std::min(workers, cores);
   // A worker without a shard is idle.
   if (const int64_t shards = ShardsOf(c.run.loaders[loader.value]); shards > 0) {
     workers = std::min(workers, shards);
@@ -99,30 +107,69 @@ void CheckJob(const Case& c, LoaderId loader, std::vector<Draft>& drafts) {
   drafts.push_back(std::move(draft));
 }
 
+// What a loader of another library loads with, and what it is called there.
+struct Helpers {
+  std::string_view knob;
+  std::string_view name;
+};
+
+// Threads share the trainer's interpreter lock: they help where the work waits. Nothing if the
+// loader has no such setting.
+std::optional<Helpers> HelpersOf(const model::Loader& loader, bool waits) {
+  const LoaderSpec spec = model::LoaderSpecOf(loader.info);
+  const auto has = [&](std::string_view knob) {
+    return std::find(spec.knobs.begin(), spec.knobs.end(), knob) != spec.knobs.end();
+  };
+  if (has("threads") && waits && spec.num_workers == 0) return Helpers{"threads", "threads"};
+  if (has("num_workers")) return Helpers{"num_workers", "processes"};
+  return std::nullopt;
+}
+
 // For a stage of a loop without a DataLoader: the job itself decides which thread makes its
-// batches.
-void CheckLoop(const Case& c, StageId stage, std::vector<Draft>& drafts) {
+// batches, unless its library has a setting for that.
+void CheckLoop(const Case& c, StageId stage, const model::Loader& loader,
+               std::vector<Draft>& drafts) {
   const attribution::StageUse& use = *UseOf(c, stage);
-  if (!model::IsTrainer(c.run, use.runs_in) || !IsSlowest(c, stage)) return;
+  if (!IsSlowest(c, stage)) return;
+  const bool alone = model::IsTrainer(c.run, use.runs_in);
   const double share = Blamed(c, stage, kAnyWork);
-  const std::string name = NameOf(c, stage);
-  Draft draft = About(c, stage, share,
-                      fmt::format("the trainer's own thread spends {} of step time in {}: nothing "
-                                  "prepares batches ahead",
-                                  Percent(share), name));
-  Show(draft, Evidence::Kind::kSpans,
-       fmt::format("{}: {} per batch, {} of it on the CPU", name, Duration(use.service_ns.mean),
-                   Percent(use.busy_ns > 0
-                               ? static_cast<double>(use.cpu_ns) / static_cast<double>(use.busy_ns)
-                               : 0)));
   const bool waits = Blamed(c, stage, {Cause::kIo, Cause::kBlocked}) > share / 2;
-  draft.args.value = std::to_string(WorkersToHide(share));
-  RecommendUnpriced(draft,
-                    waits ? "prepare the next batches in a background thread: the work is mostly "
-                            "waiting"
-                          : "prepare the next batches in other processes: a thread would share the "
-                            "trainer's interpreter lock",
-                    Patch(), "stallscope cannot change how the job's own loop loads its data");
+  const std::optional<Helpers> helpers = HelpersOf(loader, waits);
+  if (!alone && !helpers) return;
+  const auto now = static_cast<int64_t>(alone ? 0 : std::max(1U, use.workers));
+  int64_t wanted = alone ? WorkersToHide(share) : MoreWorkers(share, now, use.utilization);
+  if (!waits) {
+    wanted = std::min(wanted, std::max<int64_t>(std::llround(c.attribution.cpu.cores), 1));
+  }
+  if (wanted <= now) return;
+  const std::string name = NameOf(c, stage);
+  Draft draft = About(
+      c, stage, share,
+      alone ? fmt::format("the trainer's own thread spends {} of step time in {}: nothing "
+                          "prepares batches ahead",
+                          Percent(share), name)
+            : fmt::format("{} of step time is spent waiting for {}, with {} busy {} of the time",
+                          Percent(share), name, Counted(static_cast<uint64_t>(now), "worker"),
+                          Percent(std::min(use.utilization, 1.0))));
+  const double burned =
+      use.busy_ns > 0 ? static_cast<double>(use.cpu_ns) / static_cast<double>(use.busy_ns) : 0;
+  // Threads of a library may make single elements.
+  Show(draft, Evidence::Kind::kSpans,
+       fmt::format("{}: {}{} of it on the CPU", name,
+                   alone ? Duration(use.service_ns.mean) + " per batch, " : "", Percent(burned)));
+  draft.args.value = std::to_string(wanted);
+  if (helpers) {
+    RecommendUnpriced(draft, fmt::format("load in {} {}", wanted, helpers->name),
+                      LoaderSetting(c, stage, helpers->knob, wanted),
+                      WasNotPredicted(fmt::format("what more {} cost and gain", helpers->name)));
+  } else {
+    RecommendUnpriced(draft,
+                      waits ? "prepare the next batches in a background thread: the work is mostly "
+                              "waiting"
+                            : "prepare the next batches in other processes: a thread would share "
+                              "the trainer's interpreter lock",
+                      Patch(), "stallscope cannot change how the job's own loop loads its data");
+  }
   drafts.push_back(std::move(draft));
 }
 
@@ -135,7 +182,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
     if (const model::Loader* loader = JobLoaderOf(c, stage.id);
         loader != nullptr && UseOf(c, stage.id) != nullptr && !model::IsDataLoader(loader->info) &&
         (stage.kind == "map" || stage.kind == "batch") && WorthAt(c, stage.id, kAnyWork)) {
-      CheckLoop(c, stage.id, drafts);
+      CheckLoop(c, stage.id, *loader, drafts);
     }
     if (!IsDataLoader(c, stage.id) || !WorthAt(c, stage.id, kAnyWork)) continue;
     const attribution::StageUse* use = UseOf(c, stage.id);

@@ -12,7 +12,7 @@ using attribution::Cause;
 namespace {
 
 // The case's decode is what the worker processes of a recorded job do.
-void MakeJob(CaseBuilder& b, Cause cause) {
+void MakeJob(CaseBuilder& b, Cause cause, double share = 0.5) {
   b.run.info.job.command = {"python", "train.py"};
   b.run.loaders.resize(1);
   b.run.loaders[0].name = "loader";
@@ -21,7 +21,7 @@ void MakeJob(CaseBuilder& b, Cause cause) {
   stage.loader = LoaderId{0};
   stage.kind = "map";
   b.with_spec = false;
-  b.Stall("decode", cause, 0.5);
+  b.Stall("decode", cause, share);
 }
 
 void AddOps(CaseBuilder& b, double share) {
@@ -122,6 +122,55 @@ TEST_SUITE("fast") {
     CHECK(found->recommendation->patch == Patch());
     b.Stall("decode", Cause::kBuffer, 0.5);
     CHECK_FALSE(b.FindingOf("prefetch"));
+  }
+
+  TEST_CASE("job: as many more workers as it takes to keep up") {
+    const auto workers = [](double share) {
+      CaseBuilder b;
+      MakeJob(b, Cause::kBlocked, share);
+      const auto found = b.FindingOf("loader-workers");
+      REQUIRE(found);
+      return std::get<SetChange>(found->recommendation->patch.changes.at(0)).value;
+    };
+    CHECK(workers(0.3) == "4");
+    CHECK(workers(0.8) == "10");
+    CHECK(workers(0.99) == "64");
+  }
+
+  TEST_CASE("job: a loop whose library loads in threads or processes gets a setting") {
+    const auto found = [](Cause cause, bool alone, const char* settings) {
+      CaseBuilder b;
+      MakeJob(b, cause);
+      b.run.loaders[0].info.kind = "grain._src.python.dataset.Iterator";
+      b.run.loaders[0].info.settings_json = settings;
+      b.run.loaders[0].info.file = "/u/train.py";
+      if (alone) b.UseOf("decode").runs_in = b.IdOf("trainer");
+      return b.FindingOf("loader-workers");
+    };
+    const auto patch = [&](Cause cause, bool alone, const char* settings) {
+      const auto finding = found(cause, alone, settings);
+      REQUIRE(finding);
+      return finding->recommendation->patch;
+    };
+    const char* const both = R"({"num_workers":0,"threads":null,"prefetch":null})";
+    CHECK(patch(Cause::kBlocked, true, both) == Patch{{SetTo("loader.threads", int64_t{2})}});
+    // Threads would share the interpreter lock.
+    CHECK(patch(Cause::kCpu, true, both) == Patch{{SetTo("loader.num_workers", int64_t{2})}});
+    CHECK(patch(Cause::kCpu, true, R"({"threads":null,"prefetch":null})") == Patch());
+    // More of those that there are.
+    const char* const threads = R"({"threads":2,"prefetch":4})";
+    CHECK(patch(Cause::kBlocked, false, threads) == Patch{{SetTo("loader.threads", int64_t{4})}});
+    CHECK_FALSE(found(Cause::kCpu, false, threads));
+    const char* const processes = R"({"num_workers":2})";
+    CHECK(patch(Cause::kCpu, false, processes) == Patch{{SetTo("loader.num_workers", int64_t{4})}});
+    const auto said = [&](const char* settings) {
+      const auto changes = found(Cause::kBlocked, false, settings)->changes;
+      REQUIRE(changes.size() == 1);
+      return changes[0].by_hand.at(0);
+    };
+    CHECK(said(threads) == "set num_threads=4 in grain.ReadOptions, where loader is built");
+    CHECK(said(processes) ==
+          "set num_workers=4 in grain.MultiprocessingOptions, where loader is built");
   }
 
   TEST_CASE("job: fewer shards than workers get advice on how to write more") {

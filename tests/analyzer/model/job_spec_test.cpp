@@ -87,6 +87,14 @@ TEST_SUITE("fast") {
     const LoaderSpec stream = FirstOf(R"({"num_workers": 4, "num_shards": 2, "iterable": true})");
     CHECK(stream.num_shards == 2);
     CHECK(stream.knobs.size() == model::kLoaderKnobs.size() + 1);
+    // grain's processes are no workers of a DataLoader.
+    trace::LoaderInfo info;
+    info.kind = "grain._src.python.dataset.Iterator";
+    info.settings_json = R"({"num_workers": 2, "threads": null})";
+    CHECK_FALSE(model::IsDataLoader(info));
+    const LoaderSpec grain = model::LoaderSpecOf(info);
+    CHECK(grain.knobs == std::vector<std::string>{"num_workers", "threads"});
+    CHECK(grain.num_workers == 2);
     // Of a graph without them, and of the job's own loop, nothing can be set.
     run.loaders.erase(run.loaders.begin());
     for (const char* none : {R"({"batch_size": 8, "graph": []})", "{}"}) {

@@ -75,6 +75,23 @@ TEST_SUITE("fast") {
     CHECK(json["set"][0]["value"] == 4);
   }
 
+  TEST_CASE("a setting may say where its loader and the calls that take it are") {
+    const auto settings =
+        ReadSettings({.set = {"loader.num_parallel_calls=4", "loader.prefetch=2"},
+                      .at = {"loader=/u/a.py:9", "loader.num_parallel_calls=/u/a.py:7",
+                             "loader.num_parallel_calls=b=c.py:8"}});
+    REQUIRE(settings.ok());
+    const auto set = nlohmann::json::parse(settings.value().json)["set"];
+    CHECK(set[0]["where"] == nlohmann::json::parse(R"({"file": "/u/a.py", "line": 9})"));
+    CHECK(set[0]["calls"] ==
+          nlohmann::json::parse(
+              R"([{"file": "/u/a.py", "line": 7}, {"file": "b=c.py", "line": 8}])"));
+    CHECK(set[1]["where"] == set[0]["where"]);
+    CHECK_FALSE(set[1].contains("calls"));
+    const auto refused = ReadSettings({.set = {"loader.prefetch=2"}, .at = {"loader=/u/a.py"}});
+    CHECK_FALSE(refused.ok());
+  }
+
   TEST_CASE("the environment is the user's but for what is ours") {
     const auto settings = ReadSettings({.set = {"env.A=2", "env.A=3", "job.threads=2"}});
     REQUIRE(settings.ok());

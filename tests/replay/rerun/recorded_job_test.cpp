@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 #include "analyzer/base/units.h"
 #include "analyzer/model/loader.h"
@@ -228,6 +229,35 @@ TEST_SUITE("fast") {
     const Status differs = CheckSettings(job, spec, after);
     REQUIRE_FALSE(differs.ok());
     CHECK(differs.error().Line().find("is 2 in an interleave") != std::string::npos);
+  }
+
+  TEST_CASE("a setting that calls of the job take is for those lines alone") {
+    model::Run run = JobRun();
+    trace::LoaderInfo& info = run.loaders[0].info;
+    info.kind = "tf.data.Dataset";
+    info.settings_json = R"({"num_parallel_calls": 2, "prefetch": 2, "graph": [
+        {"op": "Range", "line": 5}, {"op": "ParallelMapV2", "line": 6}, {"op": "Map"},
+        {"op": "Interleave", "line": 7}, {"op": "Map", "line": 6}, {"op": "Prefetch", "line": 8}]})";
+    const JobPlan graph = PlanOf(run, "/mnt/job");
+    CHECK(Joined(RunArguments(graph, With(graph, {"loader.num_parallel_calls=4"})).value()) ==
+          "--steps=151 --set=loader.num_parallel_calls=4 "
+          "--at=loader.num_parallel_calls=/mnt/job/train.py:6 "
+          "--at=loader.num_parallel_calls=/mnt/job/train.py:7 --at=loader=/mnt/job/train.py:12");
+    CHECK(Joined(RunArguments(graph, With(graph, {"loader.prefetch=4"})).value()) ==
+          "--steps=151 --set=loader.prefetch=4 --at=loader=/mnt/job/train.py:12");
+    // Of another file the trace has only the name.
+    info.kind = "torch.utils.data.DataLoader";
+    for (const auto& [at, place] : {std::pair("train.py:3", "/home/user/job/train.py:3"),
+                                    std::pair("data.py:7", "data.py:7")}) {
+      info.settings_json =
+          R"({"num_workers": 2, "num_shards": 1, "num_shards_at": ")" + std::string(at) + R"("})";
+      const JobPlan stream = PlanOf(run);
+      CHECK(Joined(RunArguments(stream, With(stream, {"loader.num_shards=2"})).value()) ==
+            "--steps=151 --set=loader.num_shards=2 --at=loader.num_shards=" + std::string(place) +
+                " --at=loader=/home/user/job/train.py:12");
+    }
+    info.settings_json = R"({"num_workers": 2, "num_shards": 1, "num_shards_at": "data.py"})";
+    CHECK(PlanOf(run).loaders[0].calls.empty());
   }
 
   TEST_CASE("a job is run again with other settings, for a number of steps") {

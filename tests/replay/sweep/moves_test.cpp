@@ -172,6 +172,14 @@ TEST_SUITE("fast") {
     // From what the library chose itself to each number.
     CHECK(MovesFrom(spec, 2).size() > 8);
     for (const Patch& move : MovesFrom(spec, 2)) CHECK(Apply(spec, move).ok());
+    // grain's processes, each with batches of its own.
+    loader = {.num_workers = 2, .knobs = {"num_workers"}};
+    CHECK(replay::TunedKnobs(spec, 2)[0].path == "loader.num_workers");
+    const auto processes = ApplySettings(spec, {"loader.num_workers=4"});
+    REQUIRE(processes.ok());
+    CHECK(LearnsTheSame(spec, processes.value()));
+    CHECK(replay::SideEffect(spec, processes.value()).find("other elements") != std::string::npos);
+    CHECK_FALSE(ApplySettings(spec, {"loader.prefetch_factor=4"}).ok());
     // Shards, to as many as there are workers, or more.
     loader = {.num_workers = 12, .iterable = true, .num_shards = 2};
     loader.knobs = {"num_workers", "num_shards"};

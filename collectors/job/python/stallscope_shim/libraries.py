@@ -80,6 +80,8 @@ def grain(module):
     if module.__name__.endswith("data_loader"):
         plain.watch_class(module.DataLoaderIterator, _of_grain, _role_in_grain)
         return
+    if "mp_prefetch" in vars(module.IterDataset):
+        Method(module.IterDataset, "mp_prefetch", _prefetches)
     base = module.DatasetIterator
     original = base.__dict__.get("__init_subclass__")
 
@@ -125,29 +127,42 @@ def _of_grain(iterator):
     settings = {}
     for node in nodes:
         processes = _processes_of(node)
-        if processes:
-            settings["processes"] = processes
+        if processes is not None:
+            settings["num_workers"] = max(processes, settings.get("num_workers", 0))
         options = getattr(node, "_read_options", None)
-        if options is not None and options.prefetch_buffer_size:
-            settings["threads"] = options.num_threads
-            settings["prefetch"] = options.prefetch_buffer_size
+        if options is None:
+            continue
+        # Neither is used without the other. A re-run may set them, where the job makes them.
+        ahead = options.prefetch_buffer_size if options.num_threads else 0
+        settings["threads"] = options.num_threads if ahead else None
+        settings["prefetch"] = ahead or None
+        if ahead:
             _watch_pool(node)
     names = [type(node).__name__.strip("_") for node in nodes]
     return (loaders.place_of(iterator), loaders.class_name(iterator),
             ", ".join(names[1:] or names)[:200], settings, data)
 
 
+_mp_prefetch = False  # the job calls it: without processes it leaves no node
+
+
+def _prefetches(_):
+    global _mp_prefetch
+    _mp_prefetch = True
+
+
 def _processes_of(node):
-    """Newer versions interleave iterators, each in its own process."""
-    options = getattr(node, "_multiprocessing_options", None)
+    """Newer versions interleave iterators, each in its own process. None if the job asks for none."""
+    of_loader = getattr(node, "_data_loader", None)
+    options = getattr(of_loader or node, "_multiprocessing_options", None)
     if options is not None:
         return options.num_workers
     if type(node).__name__ == "ProcessPrefetchDatasetIterator":
         return 1
     inputs = getattr(node, "_datasets", None)
-    if isinstance(inputs, (list, tuple)):
-        return sum(type(each).__name__ == "ProcessPrefetchIterDataset" for each in inputs)
-    return 0
+    inputs = inputs if isinstance(inputs, (list, tuple)) else ()
+    processes = sum(type(each).__name__ == "ProcessPrefetchIterDataset" for each in inputs)
+    return processes or (0 if _mp_prefetch else None)
 
 
 def _nodes(iterator):

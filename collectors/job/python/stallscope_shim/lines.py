@@ -132,7 +132,7 @@ class Lines:
 
 
 def _write():
-    for code, lines in _table.items():
+    for code, lines in list(_table.items()):  # other threads add to it
         slowest = sorted(lines.items(), key=lambda item: -item[1][0])[:_MOST_LINES]
         session.note("lines", {
             "file": session.absolute(code.co_filename), "first": code.co_firstlineno,

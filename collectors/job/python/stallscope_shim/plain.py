@@ -238,7 +238,7 @@ def _pass_of(iterator, describe):
         if iterator not in _passes:
             _passes[iterator] = None
             place, kind, dataset, settings, data = describe(iterator)
-            workers = dict(settings).get("processes") or dict(settings).get("threads") or 0
+            workers = dict(settings).get("num_workers") or dict(settings).get("threads") or 0
             _passes[iterator] = _Pass(source(place, kind, dataset, settings, workers), None, data)
         return _passes[iterator]
     except Exception as error:

@@ -9,6 +9,7 @@ the library would reject is not set, and the trace says so. Imported only in a r
 """
 import functools
 import inspect
+import os
 import sys
 
 from . import loaders, session
@@ -21,7 +22,7 @@ def attach(module):
 
 
 def _value(knob, place=None):
-    """The last one for the loader at this place, or else for the job's file on the stack; None if there
+    """The last one for the loader at this place, or else for the job's call on the stack; None if there
     is none."""
     for setting in reversed(session.settings().get("set", ())):
         name, _, field = str(setting.get("knob") if isinstance(setting, dict) else "").partition(".")
@@ -33,10 +34,24 @@ def _value(knob, place=None):
         elif place is not None:
             meant = (where.get("file"), where.get("line")) == (place["file"], place["line"])
         else:
-            meant = where.get("file") == _file()
+            meant = _takes(setting.get("calls"), where)
         if meant:
             return setting.get("value")
     return None
+
+
+def _takes(calls, where):
+    """Whether the job's call on the stack takes the setting: one of `calls`, or any in the loader's file
+    if the trace does not have their lines."""
+    frame = _own_frame()
+    if frame is None:
+        return False
+    file = session.absolute(frame.f_code.co_filename)
+    if not calls:
+        return where.get("file") == file
+    # Of some calls only the file's name is known.
+    return any(call.get("line") == frame.f_lineno and
+               call.get("file") in (file, os.path.basename(file)) for call in calls)
 
 
 def _is_own(frame):
@@ -44,11 +59,11 @@ def _is_own(frame):
     return not (file.startswith(("<", loaders._SHIM)) or loaders.installed(file))
 
 
-def _file():
+def _own_frame():
     frame = sys._getframe(2)
     while frame is not None and not _is_own(frame):
         frame = frame.f_back
-    return frame and session.absolute(frame.f_code.co_filename)
+    return frame
 
 
 def _called_by_job(module):

@@ -165,16 +165,25 @@ class Libraries(LibraryCase):
         self.assertEqual(3, self.settings(session)["threads"])
         # Other batches: the processes take turns.
         session = self.library("grain_processes", settings=knobs(num_workers=1), same=False)
-        self.assertEqual(1, self.settings(session)["processes"])
+        self.assertEqual(1, self.settings(session)["num_workers"])
+        session = self.library("grain_processes", settings=knobs(num_workers=0), same=False)
+        self.assertEqual(0, self.settings(session)["num_workers"])
         session = self.library("hugging_face_few", "2", settings=knobs(num_shards=2))
         settings = self.settings(session)
         self.assertEqual((2, 2), (settings["shards"], settings["num_shards"]))
         # The call of to_iterable_dataset(), also of a stream that is made from its stream.
         where = session.main.of("loader")[0]["where"]
-        file, _, line = settings["num_shards_at"].rpartition(":")
+        file, _, number = settings["num_shards_at"].rpartition(":")
         self.assertEqual("library_jobs.py", file)
-        line = where["call"]["source"].splitlines()[int(line) - where["call"]["source_line"]]
+        line = where["call"]["source"].splitlines()[int(number) - where["call"]["source_line"]]
         self.assertIn("to_iterable_dataset(num_shards=count).map", line)
+        for at, shards in ((file + ":" + number, 2), (file + ":1", 1)):
+            name, _, line = at.rpartition(":")
+            calls = {"where": {"file": where["file"], "line": where["line"]},
+                     "calls": [{"file": name, "line": int(line)}]}
+            session = self.library("hugging_face_few", "2", settings={"set": [
+                dict(calls, knob="loader.num_shards", value=2)]})
+            self.assertEqual(shards, self.settings(session)["num_shards"])
         session = self.library("hugging_face_few", "2", settings=knobs(num_shards=10**6))
         self.assertEqual(1, self.settings(session)["shards"])
         self.assertIn("num_shards was not changed", session.said[0])
@@ -183,7 +192,7 @@ class Libraries(LibraryCase):
         session = self.library("grain_processes")
         self.assertEqual([], session.said)
         self.assertEqual(8, len(session.steps))
-        self.assertEqual(2, self.settings(session)["processes"])
+        self.assertEqual(2, self.settings(session)["num_workers"])
         workers = {process.pid for process, _ in session.events("work", "fetch")}
         self.assertEqual(2, len(workers - {session.main.pid}))
 

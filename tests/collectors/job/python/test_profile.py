@@ -285,6 +285,23 @@ class TensorFlow(Case):
             self.assertEqual(1, [n["op"] for n in loader["settings"]["graph"]].count("Prefetch"))
             self.assertEqual(plain["where"]["line"], loader["where"]["line"])
 
+    def test_a_setting_is_for_the_lines_of_its_calls(self):
+        def calls(settings=None):
+            shutil.rmtree(self.session, True)
+            session = self.record("two_maps", errors=False, settings=settings)
+            self.assertEqual([], session.said)
+            loader, = session.main.names["loader"]
+            maps = [node for node in loader["settings"]["graph"] if node["op"].endswith("Map")]
+            return loader["where"], {node["line"]: node.get("num_parallel_calls") for node in maps}
+
+        where, plain = calls()
+        first, second = plain
+        self.assertEqual([None, None], list(plain.values()))
+        setting = {"knob": "loader.num_parallel_calls", "value": 3, "where": where}
+        self.assertEqual({first: 3, second: 3}, calls({"set": [setting]})[1])
+        setting["calls"] = [{"file": where["file"], "line": second}]
+        self.assertEqual({first: None, second: 3}, calls({"set": [setting]})[1])
+
     def test_the_jobs_own_profiler_is_running(self):
         session = self.check("own", 40, env={"OWN": os.path.join(self.folder, "own")})
         said, = session.said

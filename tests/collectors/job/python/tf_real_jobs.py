@@ -31,6 +31,12 @@ def loop():
     print(sum(float(tf.reduce_sum(x)) for x, _ in batches()))
 
 
+def two_maps():
+    data = tf.data.Dataset.range(320).map(twice)
+    data = data.map(lambda x, _: x + 1)
+    print(sum(float(tf.reduce_sum(x)) for x in data.batch(8)))
+
+
 def own():
     tf.profiler.experimental.start(os.environ["OWN"])
     fit()
