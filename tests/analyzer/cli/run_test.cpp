@@ -117,6 +117,19 @@ TEST_SUITE("fast") {
     CHECK(Has(RunStallscope({"info", dir / "r.sst"}).out, "sleep"));
   }
 
+  TEST_CASE("run: what the text shows of a long command can be copied") {
+    const ScratchDir dir;
+    const std::string long_word =
+        "--data=/mnt/" + std::string(40, 'a') + "/" + std::string(90, 'b');
+    const std::vector<std::string> job{"true", long_word, "two words", long_word + "2"};
+    std::vector<std::string> command{"run", "--quiet", "-o", dir / "r.sst", "--"};
+    command.insert(command.end(), job.begin(), job.end());
+    REQUIRE(RunStallscope(command).exit_code == 0);
+    const std::string whole = "true " + long_word + " 'two words' " + long_word + "2\n";
+    CHECK(Has(RunStallscope({"info", dir / "r.sst"}).out, "  " + whole));
+    CHECK(Has(RunStallscope({"analyze", dir / "r.sst"}).out, "\n  command: " + whole));
+  }
+
   TEST_CASE("run: arguments reach the program as they are") {
     const ScratchDir dir;
     const ProgramResult done = RunStallscope({"run", "--quiet", "-o", dir / "r.sst", "--", "printf",
