@@ -89,9 +89,12 @@ void AddAnalyze(CLI::App& app, int& exit_code) {
                    "Trace to analyze; several traces are the ranks of one run")
       ->required();
   arguments->outputs = std::make_unique<ReportOutputs>(*command);
-  command->add_option("--budget", arguments->budget,
-                      "Budget file whose checks the run must pass (JSON)");
-  command->add_option("--base", arguments->base, "Runs that max_regression checks compare against");
+  command
+      ->add_option("--budget", arguments->budget,
+                   "Budget file whose checks the run must pass (JSON)")
+      ->type_name("FILE");
+  command->add_option("--base", arguments->base, "Runs that max_regression checks compare against")
+      ->type_name("TRACE");
   command
       ->add_option("--inconclusive", arguments->inconclusive, "How to count an inconclusive check")
       ->check(CLI::IsMember({"pass", "fail"}))

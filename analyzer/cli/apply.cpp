@@ -203,7 +203,9 @@ void AddApply(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "apply", "Show the diff that a finding proposes for a recorded job's source, and write it");
   command->add_option("TRACE", arguments->trace, "Recorded run")->required();
-  command->add_option("--finding", arguments->finding, "Finding ID, as in the report")->required();
+  command->add_option("--finding", arguments->finding, "Finding ID, as in the report")
+      ->type_name("ID")
+      ->required();
   command->add_option("--stage", arguments->stage, "Stage, if several have this finding");
   command->add_flag("--yes", arguments->yes, "Write without asking");
   command->callback([arguments, &exit_code] {

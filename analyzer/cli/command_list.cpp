@@ -21,6 +21,20 @@ std::vector<std::string> WordsOf(const CLI::Option& option) {
   return words;
 }
 
+// CLI11 names types, and describes a check behind a colon: "TEXT:{text,json}", "INT", "FILE".
+std::string ValueOf(const CLI::Option& option, const std::vector<std::string>& words) {
+  if (option.get_items_expected_max() == 0) return "";
+  std::string choices;
+  for (const std::string& word : words) choices += (choices.empty() ? "" : "|") + word;
+  if (!choices.empty()) return choices;
+  const std::string type = option.get_type_name();
+  const std::string base = type.substr(0, type.find(':'));
+  if (base == "INT" || base == "UINT" || base == "FLOAT") return "N";
+  return base == "TEXT" ? "VALUE" : base;
+}
+
+}  // namespace
+
 OptionRow RowOf(const CLI::Option& option) {
   OptionRow row;
   for (const std::string& name : option.get_snames()) row.names.push_back("-" + name);
@@ -31,11 +45,13 @@ OptionRow RowOf(const CLI::Option& option) {
   }
   row.takes_value = option.get_items_expected_max() != 0;
   row.words = WordsOf(option);
+  row.value = ValueOf(option, row.words);
+  row.many = option.get_allow_extra_args() &&
+             option.get_expected_max() >= CLI::detail::expected_max_vector_size;
+  row.required = option.get_required();
   row.about = option.get_description();
   return row;
 }
-
-}  // namespace
 
 std::vector<CommandRow> ListCommands(const CLI::App& app) {
   std::vector<CommandRow> commands;

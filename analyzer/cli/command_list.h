@@ -1,5 +1,5 @@
-// The commands and options as a list. Completions and the man page are generated from it, so they
-// cannot disagree with the program.
+// The commands and options as a list. The help, the completions and the man page are generated from
+// it, so they cannot disagree with the program.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -13,8 +13,13 @@ struct OptionRow {
   bool positional = false;
   bool takes_value = false;
   std::vector<std::string> words;  // the values it takes, where they are words
+  std::string value;  // what stands for its value: "text|json", "N", "FILE"; else empty
+  bool many = false;  // takes several values after one name
+  bool required = false;
   std::string about;
 };
+
+OptionRow RowOf(const CLI::Option& option);
 
 struct CommandRow {
   std::string name;

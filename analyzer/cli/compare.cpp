@@ -50,8 +50,12 @@ void AddCompare(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<CompareArguments>();
   CLI::App* command = app.add_subcommand(
       "compare", "Report whether a change made runs faster or slower, and where");
-  command->add_option("--base", arguments->base, "Runs before the change")->required();
-  command->add_option("--new", arguments->now, "Runs after the change")->required();
+  command->add_option("--base", arguments->base, "Runs before the change")
+      ->type_name("TRACE")
+      ->required();
+  command->add_option("--new", arguments->now, "Runs after the change")
+      ->type_name("TRACE")
+      ->required();
   arguments->outputs = std::make_unique<ReportOutputs>(*command);
   command
       ->add_option("--inconclusive", arguments->inconclusive,

@@ -59,6 +59,7 @@ void AddConvert(CLI::App& app, int& exit_code) {
                    "folder per class")
       ->required();
   command->add_option("-o,--output", options.folder, "Folder to write; created if missing")
+      ->type_name("FOLDER")
       ->required();
   command->add_option("--format", arguments->format, "Data format")
       ->check(CLI::IsMember({"tfrecord", "raw", "images", "csv", "hdf5"}))

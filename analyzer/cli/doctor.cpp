@@ -77,7 +77,7 @@ std::string PredictionsPhrase(const char* of, const replay::LedgerSummary& summa
   return fmt::format(
       "{} of {} verified on this machine, median error {}; intervals are {} as wide "
       "as the model's own; ",
-      words::Grouped(summary.entries), of, words::Percent(summary.median_error),
+      words::Counted(summary.entries, "prediction"), of, words::Percent(summary.median_error),
       words::Factor(summary.widening));
 }
 

@@ -94,7 +94,8 @@ void AddExport(CLI::App& app, int& exit_code) {
                    "How to partition each step: as the reports do, or as Kineto's overview does")
       ->check(CLI::IsMember({"stallscope", "kineto"}))
       ->capture_default_str();
-  command->add_option("-o,--output", arguments->out, "Output file (default: stdout)");
+  command->add_option("-o,--output", arguments->out, "Output file (default: stdout)")
+      ->type_name("FILE");
   command->callback([arguments, &exit_code] {
     const Status done = RunExport(*arguments);
     exit_code = done.ok() ? 0 : Fail(done.error());

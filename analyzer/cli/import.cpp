@@ -28,7 +28,9 @@ void AddImport(CLI::App& app, int& exit_code) {
   command
       ->add_option("FILE", arguments->file, "File to read, in any supported format, gzipped or not")
       ->required();
-  command->add_option("-o,--output", arguments->out, "Trace to write (.sst)")->required();
+  command->add_option("-o,--output", arguments->out, "Trace to write (.sst)")
+      ->type_name("FILE")
+      ->required();
   command->callback([arguments, &exit_code] {
     const Status done = RunImport(*arguments);
     exit_code = done.ok() ? 0 : Fail(done.error());

@@ -13,6 +13,7 @@
 #include "analyzer/cli/program.h"
 #include "analyzer/cli/terminal.h"
 #include "analyzer/model/run.h"
+#include "analyzer/report/job_section.h"
 #include "analyzer/report/report.h"
 #include "analyzer/report/text.h"
 #include "analyzer/words/words.h"
@@ -30,8 +31,41 @@ std::string Heading(const std::string& text, bool colors) {
   return "\n" + Paint(text, Tone::kStrong, colors) + "\n";
 }
 
-void AddFact(Rows& rows, const std::string& name, const std::string& value) {
-  if (!value.empty()) rows.push_back({name, value});
+struct Fact {
+  std::string name;  // empty: of the fact before
+  std::string value;
+  bool whole = false;  // for copying: never wrapped
+};
+using Facts = std::vector<Fact>;
+
+void AddFact(Facts& facts, const std::string& name, const std::string& value, bool whole = false) {
+  if (!value.empty()) facts.push_back({name, value, whole});
+}
+
+// A column of names, and the values beside it.
+std::string FactLines(const Facts& facts) {
+  constexpr size_t kMargin = 2;
+  constexpr size_t kWidestName = 30;
+  size_t widest = 0;
+  for (const Fact& fact : facts) {
+    widest = std::max(widest, std::min(words::TextWidth(Printable(fact.name)), kWidestName));
+  }
+  const size_t indent = kMargin + widest + kMargin;
+  std::string text;
+  for (const Fact& fact : facts) {
+    const std::string name = words::CutTo(Printable(fact.name), widest);
+    std::string line = std::string(kMargin, ' ') + name +
+                       std::string(widest - words::TextWidth(name) + kMargin, ' ');
+    if (fact.whole) {
+      text += line + Printable(fact.value) + "\n";
+      continue;
+    }
+    for (const std::string& part : words::Wrapped(fact.value, report::kTextWidth - indent)) {
+      text += line + part + "\n";
+      line = std::string(indent, ' ');
+    }
+  }
+  return text;
 }
 
 std::string HostFact(const trace::HostInfo& host) {
@@ -45,39 +79,33 @@ std::string HostFact(const trace::HostInfo& host) {
   return text;
 }
 
-std::string CommandLine(const std::vector<std::string>& arguments) {
-  std::string text;
-  for (const std::string& argument : arguments) text += (text.empty() ? "" : " ") + argument;
-  return text;
-}
-
-void AddJobFacts(const trace::RunInfo& info, Rows& rows) {
+void AddJobFacts(const trace::RunInfo& info, Facts& facts) {
   const trace::JobInfo& job = info.job;
   if (job.command.empty()) return;
-  AddFact(rows, "job", CommandLine(job.command));
-  AddFact(rows, "folder", info.folder);
-  if (job.exit_code) AddFact(rows, "exit code", std::to_string(*job.exit_code));
-  AddFact(rows, "python", job.python);
-  for (const auto& framework : job.frameworks) AddFact(rows, framework.name, framework.version);
+  AddFact(facts, "job", ShellCommand(job.command), true);
+  AddFact(facts, "folder", info.folder, true);
+  if (job.exit_code) AddFact(facts, "exit code", std::to_string(*job.exit_code));
+  AddFact(facts, "python", job.python);
+  for (const auto& framework : job.frameworks) AddFact(facts, framework.name, framework.version);
 }
 
 std::string RunFacts(const model::Run& run) {
-  Rows rows;
+  Facts facts;
   const model::TimeRange window = model::WindowOf(run);
-  AddFact(rows, "run", run.info.name);
-  AddFact(rows, "recorded by", run.info.tool);
-  AddFact(rows, "command", CommandLine(run.info.command_line));
-  AddFact(rows, "format", run.format + " " + run.format_version);
-  AddFact(rows, "duration", words::Duration(window.end_ns - window.start_ns));
-  AddFact(rows, "steps", words::Grouped(run.rows.steps.size()));
-  AddFact(rows, "host", HostFact(run.info.host));
-  AddFact(rows, "device",
+  AddFact(facts, "run", run.info.name);
+  AddFact(facts, "recorded by", run.info.tool);
+  AddFact(facts, "command", ShellCommand(run.info.command_line), true);
+  AddFact(facts, "format", run.format + " " + run.format_version);
+  AddFact(facts, "duration", words::Duration(window.end_ns - window.start_ns));
+  AddFact(facts, "steps", words::Grouped(run.rows.steps.size()));
+  AddFact(facts, "host", HostFact(run.info.host));
+  AddFact(facts, "device",
           run.info.device.name.empty() || run.info.device.name == run.info.device.kind
               ? run.info.device.kind
               : run.info.device.name + " (" + run.info.device.kind + ")");
-  AddFact(rows, "digest", run.info.digest);
-  AddJobFacts(run.info, rows);
-  return AlignedTable(rows, {});
+  AddFact(facts, "digest", run.info.digest, true);
+  AddJobFacts(run.info, facts);
+  return FactLines(facts);
 }
 
 std::string Stages(const model::Run& run, bool colors) {
@@ -92,13 +120,15 @@ std::string Stages(const model::Run& run, bool colors) {
 
 std::string Loaders(const model::Run& run, bool colors) {
   if (run.loaders.empty()) return "";
-  Rows rows{{"loader", "kind", "data set", "constructed at", "steps"}};
+  Facts facts;
   for (const model::Loader& loader : run.loaders) {
     const trace::LoaderInfo& info = loader.info;
-    rows.push_back({loader.name, info.kind, info.dataset, words::WholePlace(info.file, info.line),
-                    words::Grouped(loader.steps)});
+    AddFact(facts, loader.name,
+            report::LoaderPhrase(info) + ", fed " + words::Counted(loader.steps, "step"));
+    const std::string place = words::WholePlace(info.file, info.line);
+    if (!place.empty()) AddFact(facts, "", "constructed at " + place, true);
   }
-  return Heading("Loaders", colors) + AlignedTable(rows, {4});
+  return Heading("Loaders", colors) + FactLines(facts);
 }
 
 std::string Processes(const model::Run& run, bool colors) {

@@ -32,9 +32,7 @@ std::string OptionHead(const OptionRow& option) {
     head += (head.empty() ? "" : ", ") + ("\\fB" + Escaped(name) + "\\fR");
   }
   if (option.positional || !option.takes_value) return head;
-  std::string words;
-  for (const std::string& word : option.words) words += (words.empty() ? "" : "|") + word;
-  return head + " \\fI" + (words.empty() ? "VALUE" : Escaped(words)) + "\\fR";
+  return head + " \\fI" + Escaped(option.value) + "\\fR" + (option.many ? "..." : "");
 }
 
 std::string Synopsis(const CommandRow& command) {

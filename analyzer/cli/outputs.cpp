@@ -166,6 +166,7 @@ ReportOutputs::ReportOutputs(CLI::App& command) : command_(command) {
       command
           .add_option("-o,--output", paths_,
                       "Output file, in the --format beside it, else by its name (default: stdout)")
+          ->type_name("FILE")
           ->allow_extra_args(false)
           ->take_all();
 }

@@ -93,7 +93,8 @@ void AddPatch(CLI::App& app, int& exit_code) {
                    "Patch file, - for stdin, or a pasted patch; several apply in order")
       ->required();
   command->allow_extras();
-  command->add_option("-o,--output", arguments->out, "Spec to write (default: stdout)");
+  command->add_option("-o,--output", arguments->out, "Spec to write (default: stdout)")
+      ->type_name("FILE");
   command->callback([arguments, command, &exit_code] {
     const Status done = RunPatch(*arguments, command->remaining());
     exit_code = done.ok() ? 0 : Fail(done.error());

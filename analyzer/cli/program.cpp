@@ -7,6 +7,7 @@
 
 #include "analyzer/base/file.h"
 #include "analyzer/base/lines.h"
+#include "analyzer/cli/command_list.h"
 #include "analyzer/report/text.h"
 #include "analyzer/spec/nearest.h"
 #include "analyzer/words/words.h"
@@ -15,6 +16,38 @@ namespace stallscope::cli {
 namespace {
 
 constexpr size_t kHelpColumn = 34;  // where the descriptions begin
+
+// CLI11's own notes, "TEXT:{a,b}=a ... REQUIRED", are for programmers. Here choices are a|b, a
+// default is a word of the description, and the usage line has what must be given.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_option_opts(const CLI::Option* option) const override {
+    const OptionRow row = RowOf(*option);
+    return row.positional || row.value.empty() ? "" : " " + row.value + (row.many ? "..." : "");
+  }
+  std::string make_option_desc(const CLI::Option* option) const override {
+    const std::string& initial = option->get_default_str();
+    return option->get_description() + (initial.empty() ? "" : " (default: " + initial + ")");
+  }
+  std::string make_usage(const CLI::App* app, std::string name) const override {
+    std::string usage = "Usage: " + name;
+    if (app->get_parent() == nullptr) return usage + " COMMAND [OPTIONS]\n";
+    std::string positionals;
+    for (const CLI::Option* option : app->get_options()) {
+      const OptionRow row = RowOf(*option);
+      if (row.positional) {
+        positionals += " " + make_option_usage(option);
+      } else if (row.required) {
+        usage += " " + row.names.front() + make_option_opts(option);
+      }
+    }
+    return usage + " [OPTIONS]" + positionals + "\n";
+  }
+  std::string make_option_usage(const CLI::Option* option) const override {
+    const std::string& given = option->get_option_text();
+    return given.empty() ? CLI::Formatter::make_option_usage(option) : given;
+  }
+};
 
 const CLI::App* ParsedCommand(const CLI::App& app) {
   const std::vector<CLI::App*> parsed = app.get_subcommands();
@@ -60,6 +93,7 @@ std::unique_ptr<CLI::App> MakeProgram(int& exit_code) {
   app->set_version_flag("--version", std::string("stallscope " STALLSCOPE_VERSION),
                         "Print the version and exit");
   app->require_subcommand(1);
+  app->formatter(std::make_shared<HelpFormatter>());
   app->get_formatter()->column_width(kHelpColumn);
   AddGenerate(*app, exit_code);
   AddConvert(*app, exit_code);
@@ -96,7 +130,10 @@ std::string HelpText(const CLI::App& app) {
   // CLI11 leaves long lines to the terminal, which breaks words.
   std::string text;
   for (const std::string_view line : SplitLines(help)) {
-    const size_t indent = line.starts_with("  ") ? kHelpColumn : 0;
+    constexpr std::string_view kUsage = "Usage: ";
+    const size_t indent = line.starts_with("  ")     ? kHelpColumn
+                          : line.starts_with(kUsage) ? kUsage.size()
+                                                     : 0;
     for (const std::string& part : words::Wrapped(line, report::kTextWidth, indent)) {
       text += part + "\n";
     }

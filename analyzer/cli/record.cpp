@@ -124,7 +124,9 @@ void AddRecord(CLI::App& app, int& exit_code) {
   CLI::App* command =
       app.add_subcommand("record", "Run a spec's pipeline and trainer, and record the run");
   command->add_option("SPEC.json", arguments->spec, "Spec to run")->required();
-  command->add_option("-o,--output", arguments->output, "Trace to write")->required();
+  command->add_option("-o,--output", arguments->output, "Trace to write")
+      ->type_name("FILE")
+      ->required();
   command->add_option("--set", arguments->settings, "Change a setting: PATH=VALUE (repeatable)")
       ->allow_extra_args(false);
   command->add_option("--device", arguments->device, "Training device")

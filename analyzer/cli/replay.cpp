@@ -247,6 +247,7 @@ void AddReplay(CLI::App& app, int& exit_code) {
   command
       ->add_option("--patch", arguments->patches,
                    "File with a patch of the spec to try, as a report prints one (repeatable)")
+      ->type_name("FILE")
       ->allow_extra_args(false);
   command->add_flag("--verify", arguments->verify,
                     "Try each recommendation of the run's report, then those that help together");
@@ -271,18 +272,22 @@ void AddReplay(CLI::App& app, int& exit_code) {
                     "Continue from the finished points in the sweep file");
   command->add_flag("--emulate", arguments->emulate,
                     "Run stages of the recorded cost instead of the recorded data and code");
-  command->add_option("--folder", arguments->folder,
-                      "Folder of the run's data (default: where the run was recorded)");
+  command
+      ->add_option("--folder", arguments->folder,
+                   "Folder of the run's data (default: where the run was recorded)")
+      ->type_name("FOLDER");
   command->add_flag("--yes", arguments->yes,
                     "Do not ask before running your own job or another user's recording, one that "
                     "reads outside its folder, or a very large grid");
   command
       ->add_option("--report", arguments->reports,
                    "Also write the table to a file ending in .html, .md or .txt (repeatable)")
+      ->type_name("FILE")
       ->allow_extra_args(false);
   command
       ->add_option("-o,--output", arguments->output,
                    "Sweep file to write (JSON); with --set the trace")
+      ->type_name("FILE")
       ->required();
   command->callback([arguments, &exit_code] {
     const Status done = RunReplay(*arguments);

@@ -177,7 +177,9 @@ void AddRun(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<RunArguments>();
   CLI::App* command = app.add_subcommand(
       "run", "Run your own training program, unchanged, and record all of its processes");
-  command->add_option("-o,--output", arguments->output, "Trace to write")->capture_default_str();
+  command->add_option("-o,--output", arguments->output, "Trace to write")
+      ->type_name("FILE")
+      ->capture_default_str();
   command
       ->add_option("--set", arguments->settings,
                    "Change a setting: loader.num_workers=4, job.threads=1, env.NAME=VALUE "
@@ -210,6 +212,7 @@ void AddRun(CLI::App& app, int& exit_code) {
   command->add_flag("--with-parent", arguments->with_parent, "End with the calling program")
       ->group("");
   command->add_option("COMMAND", arguments->command, "Program and its arguments, after --")
+      ->option_text("-- COMMAND...")
       ->required();
   command->callback([arguments, &exit_code] { exit_code = RunRun(*arguments); });
 }

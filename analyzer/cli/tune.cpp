@@ -229,8 +229,10 @@ void AddTune(CLI::App& app, int& exit_code) {
   command->add_option("--mode", arguments->mode, "Simulate and run, or simulate only")
       ->check(CLI::IsMember({"both", "simulate"}))
       ->capture_default_str();
-  command->add_option("--folder", arguments->folder,
-                      "Folder of the run's data (default: where the run was recorded)");
+  command
+      ->add_option("--folder", arguments->folder,
+                   "Folder of the run's data (default: where the run was recorded)")
+      ->type_name("FOLDER");
   command->add_flag(
       "--yes", arguments->yes,
       "Do not ask before running your own job or another user's recording, or one that "
@@ -238,9 +240,12 @@ void AddTune(CLI::App& app, int& exit_code) {
   command
       ->add_option("--keep", arguments->keep,
                    "Folder for the runs' traces: started again, tune does not repeat them")
+      ->type_name("FOLDER")
       ->check(CLI::ExistingDirectory);
-  command->add_option("-o,--output", arguments->output,
-                      "Spec to write: the best one found; of a job a patch of its settings");
+  command
+      ->add_option("-o,--output", arguments->output,
+                   "Spec to write: the best one found; of a job a patch of its settings")
+      ->type_name("FILE");
   command->callback([arguments, &exit_code] {
     const Status done = RunTune(*arguments);
     exit_code = done.ok() ? 0 : Fail(done.error());

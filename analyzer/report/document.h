@@ -45,6 +45,7 @@ struct List {
     std::string tag;  // "fail"; may be empty
     std::string text;
     Tone tone = Tone::kPlain;
+    bool whole = false;  // `text` is for copying: never wrapped, code in Markdown
   };
   std::vector<Item> items;
   std::string more;  // "note", of "and 3 more notes"; empty: all are shown

@@ -71,12 +71,12 @@ std::vector<std::string> RowOf(const ProcessRow& process) {
 
 List JobFacts(const Report& report) {
   List list;
-  const auto add = [&](const char* tag, std::string text) {
-    if (!text.empty()) list.items.push_back({tag, std::move(text), Tone::kPlain});
+  const auto add = [&](const char* tag, std::string text, bool whole) {
+    if (!text.empty()) list.items.push_back({tag, std::move(text), Tone::kPlain, whole});
   };
-  add("command", ShellCommand(report.job.command));
-  add("folder", report.folder);
-  add("software", SoftwareOf(report.job));
+  add("command", ShellCommand(report.job.command), true);
+  add("folder", report.folder, true);
+  add("software", SoftwareOf(report.job), false);
   if (report.job.exit_code.value_or(0) != 0) {
     list.items.push_back({"end", ExitPhrase(*report.job.exit_code), Tone::kBad});
   }

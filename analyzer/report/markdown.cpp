@@ -35,7 +35,7 @@ std::string Draw(const List& list) {
   for (const List::Item& item : list.items) {
     std::string tag = EscapeMarkdown(item.tag);
     if (!tag.empty()) tag = item.tone == Tone::kBad ? "**" + tag + "**: " : tag + ": ";
-    text += "- " + tag + EscapeMarkdown(item.text) + "\n";
+    text += "- " + tag + (item.whole ? MarkdownCode(item.text) : EscapeMarkdown(item.text)) + "\n";
   }
   return text;
 }

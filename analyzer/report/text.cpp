@@ -124,8 +124,9 @@ class TextWriter {
     const bool cut = !list.more.empty() && list.items.size() > kMostRows;
     for (size_t i = 0; i < (cut ? kMostRows : list.items.size()); ++i) {
       const List::Item& item = list.items[i];
-      const std::string tag = item.tag.empty() ? "" : item.tag + ": ";
-      text_ += Painted(Lines(tag + item.text, 2, 4), item.tone, colors_);
+      const std::string text = (item.tag.empty() ? "" : item.tag + ": ") + item.text;
+      text_ += Painted(item.whole ? Verbatim(text, kMargin) : Lines(text, kMargin, 4), item.tone,
+                       colors_);
     }
     if (cut) text_ += "  " + AndMore(list.items.size(), kMostRows, list.more) + "\n";
   }
@@ -257,6 +258,14 @@ size_t LongestWord(const std::string& text) {
   return longest;
 }
 
+size_t LongestWordIn(const Rows& cells, size_t column) {
+  size_t longest = 0;
+  for (const auto& row : cells) {
+    if (column < row.size()) longest = std::max(longest, LongestWord(row[column]));
+  }
+  return longest;
+}
+
 // Below this width a column is omitted instead. Figures stay whole; their titles may take several
 // lines.
 size_t LeastWidth(const Rows& cells, size_t column, bool number) {
@@ -273,6 +282,12 @@ struct TableLayout {
   std::vector<size_t> widths;  // of every column
   std::vector<size_t> shown;   // columns
   std::vector<size_t> left_out;
+};
+
+// How narrow a column may become.
+struct Floors {
+  std::vector<size_t> of_words;  // before a name is broken within a word
+  std::vector<size_t> least;     // before a column is omitted
 };
 
 size_t TotalOf(const TableLayout& layout) {
@@ -299,24 +314,28 @@ void LeaveOut(const std::vector<size_t>& least, const std::vector<size_t>& right
   std::sort(layout.left_out.begin(), layout.left_out.end());
 }
 
-// Takes any excess width from the widest text, from the first column last, and then from any
-// column.
-void Narrow(const std::vector<size_t>& least, size_t width, TableLayout& layout) {
+// Takes any excess width from the widest column: from text between its words first, from the first
+// column before words break in another, and then from any.
+void Narrow(const Floors& floors, size_t width, TableLayout& layout) {
   constexpr size_t kNarrowest = 4;
-  for (size_t total = TotalOf(layout); total > width; --total) {
+  const auto take_from_widest = [&](auto&& floor_of) {
     size_t* widest = nullptr;
-    const auto consider = [&](size_t column, size_t floor) {
-      size_t& candidate = layout.widths[column];
-      if (candidate > floor && (widest == nullptr || candidate > *widest)) widest = &candidate;
-    };
     for (const size_t column : layout.shown) {
-      if (column != 0) consider(column, least[column]);
+      size_t& candidate = layout.widths[column];
+      if (candidate > floor_of(column) && (widest == nullptr || candidate > *widest)) {
+        widest = &candidate;
+      }
     }
-    if (widest == nullptr) {
-      for (const size_t column : layout.shown) consider(column, kNarrowest);
-    }
-    if (widest == nullptr) return;
-    --*widest;
+    if (widest != nullptr) --*widest;
+    return widest != nullptr;
+  };
+  for (size_t total = TotalOf(layout); total > width; --total) {
+    const bool taken =
+        take_from_widest([&](size_t k) { return k == 0 ? width : floors.of_words[k]; }) ||
+        take_from_widest([&](size_t k) { return k == 0 ? floors.least[k] : width; }) ||
+        take_from_widest([&](size_t k) { return floors.least[k]; }) ||
+        take_from_widest([&](size_t) { return kNarrowest; });
+    if (!taken) return;
   }
 }
 
@@ -328,13 +347,15 @@ TableLayout LayoutOf(const Rows& cells, const std::vector<size_t>& right, size_t
       layout.widths[i] = std::max(layout.widths[i], words::TextWidth(row[i]));
     }
   }
-  std::vector<size_t> least;
+  Floors floors;
   for (size_t i = 0; i < layout.widths.size(); ++i) {
     layout.shown.push_back(i);
-    least.push_back(LeastWidth(cells, i, Holds(right, i)));
+    const size_t least = LeastWidth(cells, i, Holds(right, i));
+    floors.least.push_back(least);
+    floors.of_words.push_back(std::max(least, std::min(LongestWordIn(cells, i), kNameRoom)));
   }
-  LeaveOut(least, right, width, layout);
-  Narrow(least, width, layout);
+  LeaveOut(floors.least, right, width, layout);
+  Narrow(floors, width, layout);
   return layout;
 }
 

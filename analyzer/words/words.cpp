@@ -126,6 +126,19 @@ std::string_view Beginning(std::string_view text, size_t width) {
   return text.substr(0, bytes);
 }
 
+// Where to break a word that fills a line and goes on: behind a separator or before a capital, as
+// paths and names in code are read, past a third of its `room` bytes; else where the room ends.
+size_t BreakInWord(std::string_view word, size_t room) {
+  const auto is_lower = [](char c) { return c >= 'a' && c <= 'z'; };
+  const auto is_upper = [](char c) { return c >= 'A' && c <= 'Z'; };
+  for (size_t at = room; at * 3 > room; --at) {
+    const char last = word[at - 1];
+    const bool separated = std::string_view("/_-.,:=").find(last) != std::string_view::npos;
+    if (separated || (is_lower(last) && is_upper(word[at]))) return at;
+  }
+  return room;
+}
+
 }  // namespace
 
 std::string Grouped(uint64_t count) { return GroupDigits(std::to_string(count)); }
@@ -150,7 +163,8 @@ std::string Percent(double fraction) {
   if (!std::isfinite(percent)) return std::string(kUnknown);
   if (std::fabs(percent) < 0.05) return "0.0%";  // never "-0.0%"
   if (std::fabs(percent) >= 1e8) return fmt::format("{:.3g}%", percent);
-  return fmt::format("{:.{}f}%", percent, std::fabs(percent) >= 99.95 ? 0 : 1);
+  if (std::fabs(percent) >= 99.95) return GroupDigits(fmt::format("{:.0f}", percent)) + "%";
+  return fmt::format("{:.1f}%", percent);
 }
 
 std::string SignedPercent(double fraction) {
@@ -272,6 +286,9 @@ std::vector<std::string> Wrapped(std::string_view text, size_t width, size_t ind
            TextWidth(std::string_view(rest).substr(space + 1, word_end - space - 1)) + indent <=
                width)) {
         take = space;
+      } else {
+        const size_t begin = space == std::string::npos ? 0 : space + 1;
+        take = begin + BreakInWord(std::string_view(rest).substr(begin), take - begin);
       }
     }
     lines.push_back((lines.empty() ? "" : std::string(indent, ' ')) + rest.substr(0, take));

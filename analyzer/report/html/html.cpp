@@ -119,8 +119,9 @@ std::string Draw(const Paragraph& paragraph) {
 std::string Draw(const List& list) {
   std::string text = "<ul>";
   for (const List::Item& item : list.items) {
-    text += "<li>" + (item.tag.empty() ? "" : Tag(item.tag, item.tone)) + EscapeMarkup(item.text) +
-            "</li>\n";
+    const std::string said = EscapeMarkup(item.text);
+    text += "<li>" + (item.tag.empty() ? "" : Tag(item.tag, item.tone)) +
+            (item.whole ? "<code>" + said + "</code>" : said) + "</li>\n";
   }
   return text + "</ul>\n";
 }

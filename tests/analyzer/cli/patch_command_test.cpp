@@ -134,6 +134,6 @@ TEST_SUITE("fast") {
     }
     CHECK(Has(man, "\\fB\\-\\-no\\-price\\fR\n"));
     CHECK(Has(man, "\\fB\\-\\-vary\\fR \\fIVALUE\\fR"));
-    CHECK(Has(man, "\\fB\\-\\-patch\\fR \\fIVALUE\\fR\nFile with a patch of the spec"));
+    CHECK(Has(man, "\\fB\\-\\-patch\\fR \\fIFILE\\fR\nFile with a patch of the spec"));
   }
 }

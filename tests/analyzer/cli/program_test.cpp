@@ -189,6 +189,22 @@ TEST_SUITE("fast") {
     }
   }
 
+  TEST_CASE("help: the usage line has what must be given, options have choices and defaults") {
+    const auto help = [](const char* command) {
+      const std::string text = RunStallscope({command, "--help"}).out;
+      for (const char* type : {"TEXT", "UINT", "REQUIRED"}) CHECK_FALSE(Has(text, type));
+      return text;
+    };
+    const std::string compare = help("compare");
+    CHECK(Has(compare, "Usage: stallscope compare --base TRACE... --new TRACE... [OPTIONS]\n"));
+    CHECK(Has(compare, "--inconclusive pass|fail "));
+    CHECK(Has(compare, "(default: fail)"));
+    CHECK(Has(help("run"), "Usage: stallscope run [OPTIONS] -- COMMAND...\n"));
+    CHECK(Has(help("replay"), "--vary VALUE "));
+    CHECK(Has(help("replay"), "--repeats N "));
+    CHECK(Has(RunStallscope({"--help"}).out, "Usage: stallscope COMMAND [OPTIONS]\n"));
+  }
+
   TEST_CASE("help fits 80 columns without breaking a word") {
     std::vector<std::vector<std::string>> calls = {{"--help"}};
     for (const char* command :

@@ -40,6 +40,7 @@ void CheckFits(const std::string& text, const std::string& path = "") {
     CHECK((diff ? PrintableLines(line) : Printable(line)) == line);  // source has tabs
     const std::string rest = line.substr(std::min(line.find_first_not_of(' '), line.size()));
     const bool code = diff || rest.starts_with("to apply: ") || rest.starts_with("patch ") ||
+                      rest.starts_with("command: ") || rest.starts_with("folder: ") ||
                       rest.starts_with("what the new side changes ") || rest.starts_with("[{") ||
                       rest.starts_with("{") || rest.starts_with("tf.data  ") ||
                       rest.starts_with("pytorch  ") || rest.starts_with("dali     ") ||
@@ -219,6 +220,18 @@ TEST_SUITE("fast") {
         report::AlignedTable({{"name", "count"}, {std::string(3000, 'x'), "12"}}, {1}, 40);
     CHECK(LinesOf(endless).size() == 9);
     CHECK(LinesOf(endless).back().ends_with("x…"));
+  }
+
+  TEST_CASE("text: a name breaks within a word only where no other column has room to give") {
+    const std::vector<std::vector<std::string>> rows = {
+        {"stage", "op", "of stage", "slowest lines"},
+        {"fetch", "RandomResizedCrop", "51.0%", "114 (91.0%), 117 (6.0%), 119 (3.0%)"}};
+    const std::string table = report::AlignedTable(rows, {2}, 60);
+    CHECK(LinesOf(table)[1] == "  fetch  RandomResizedCrop     51.0%  114 (91.0%), 117");
+    const std::string narrow = report::AlignedTable(rows, {2}, 44);
+    CHECK(LinesOf(narrow)[2] == "  fetch  RandomResized   51.0%  114 (91.0%),");
+    CHECK(LinesOf(narrow)[3] == "         Crop                   117 (6.0%),");
+    for (const std::string& line : LinesOf(narrow)) CHECK(words::TextWidth(line) <= 44);
   }
 
   TEST_CASE("text: a title takes two lines before a column of figures is omitted") {

@@ -116,6 +116,12 @@ TEST_SUITE("fast") {
     // A word that fits a line is never cut, only one that fits none.
     CHECK(Wrapped("a bcdefg", 6) == std::vector<std::string>{"a", "bcdefg"});
     CHECK(Wrapped("a bcdefgh", 6) == std::vector<std::string>{"a bcde", "fgh"});
+    // Within a word too long for a line, where its parts meet.
+    CHECK(Wrapped("RandomResizedCrop", 12) == std::vector<std::string>{"Random", "ResizedCrop"});
+    CHECK(Wrapped("/home/user/train.py", 12) ==
+          std::vector<std::string>{"/home/user/", "train.py"});
+    CHECK(Wrapped("at my.long_name_here", 14) ==
+          std::vector<std::string>{"at my.long_", "name_here"});
     // A line feed is no place to break: what follows would look like a line of ours.
     CHECK(Wrapped("a\nb \x1b[2J", 20) == std::vector<std::string>{"a?b ?[2J"});
     CHECK(Wrapped("", 8) == std::vector<std::string>{""});
