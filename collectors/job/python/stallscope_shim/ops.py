@@ -429,9 +429,11 @@ def _profile(frame, event, arg):
                 frame.f_globals.get("__name__", "").partition(".")[0] in _LIBRARIES):
             _enter_frame(sample, frame, code, caller)
     elif event == "return":
+        over = code is sight.fetch  # by an exception: else the collate function came first
         if stack and stack[-1].mark is frame:
             sample.leave()
-        elif code is sight.fetch:  # by an exception: else the collate function came first
+            over = sight.fetch is None and not stack  # the collate function, which may have failed
+        if over:
             _stop_profile()
             lines.stop()
     elif event == "c_call":
