@@ -1,6 +1,6 @@
 // Finds the files that a job's processes put into the session's folder, and has them drained.
 //
-// By looking at the folder, every 20 ms: only we remove anything from it, so a late look misses
+// By looking at the folder, every 40 ms: only we remove anything from it, so a late look misses
 // nothing, and a ring holds more than that. Rejected: inotify, whose instances are few per user and
 // whose events get lost; then the folder must be scanned anyway. A folder that has not changed
 // costs one fstat(). One thread.

@@ -28,6 +28,7 @@ constexpr size_t kThreadsPerBeat = 64;
 constexpr size_t kMostThreadsNamed = 1'024;
 constexpr size_t kMostThreads = 4'096;
 constexpr size_t kMostProcesses = 4'096;
+constexpr size_t kMostKeptOpen = 256;  // processes whose files stay open
 constexpr size_t kMostArgumentBytes = 4'096;
 constexpr size_t kMostThreadsLookedAt = 64;  // of a process, for its children
 constexpr int64_t kProcessPeriodNs = 100 * kNsPerMs;
@@ -90,22 +91,20 @@ std::array<uint64_t, Count> Numbers(std::string_view text) {
   return numbers;
 }
 
-}  // namespace
-
-std::optional<ProcessState> ReadProcess(uint64_t pid) {
-  const auto text = ReadOnce(ProcPath(pid, "stat"));
-  if (!text) return std::nullopt;
+// /proc/<pid>/stat.
+std::optional<ProcessState> StateIn(std::string_view text, uint64_t pid) {
   // The name in brackets may hold anything.
-  const size_t open = text->find('(');
-  const size_t close = text->rfind(')');
-  if (open == std::string::npos || close == std::string::npos || close + 3 > text->size()) {
+  const size_t open = text.find('(');
+  const size_t close = text.rfind(')');
+  if (open == std::string_view::npos || close == std::string_view::npos ||
+      close + 3 > text.size()) {
     return std::nullopt;
   }
   ProcessState process;
-  process.command = text->substr(open + 1, close - open - 1);
-  process.state = (*text)[close + 2];
+  process.command = text.substr(open + 1, close - open - 1);
+  process.state = text[close + 2];
   // From field 4 of proc(5) on.
-  const auto fields = Numbers<21>(std::string_view(*text).substr(close + 3));
+  const auto fields = Numbers<21>(text.substr(close + 3));
   const auto field = [&](size_t number) { return fields[number - 4]; };
   process.parent = field(4);
   process.faults_minor = field(10);
@@ -116,6 +115,13 @@ std::optional<ProcessState> ReadProcess(uint64_t pid) {
   process.key = {pid, field(22)};
   process.rss_bytes = field(24) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   return process;
+}
+
+}  // namespace
+
+std::optional<ProcessState> ReadProcess(uint64_t pid) {
+  const auto text = ReadOnce(ProcPath(pid, "stat"));
+  return text ? StateIn(*text, pid) : std::nullopt;
 }
 
 // --- Counters ------------------------------------------------------------------------------------
@@ -150,7 +156,18 @@ struct JobSampler::Process {
         pool_on_cpu(Row("process<pid>.pool_on_cpu"), pid),
         pool_run_wait(Row("process<pid>.pool_run_wait"), pid) {}
 
+  void Open() {
+    if (stat) return;
+    stat.emplace(ProcPath(job_process->key().pid, "stat"));
+    io.emplace(ProcPath(job_process->key().pid, "io"));
+  }
+  void Close() {
+    stat.reset();
+    io.reset();
+  }
+
   std::shared_ptr<JobProcess> job_process;
+  std::optional<system::ProcFile> stat, io;
   Usage usage;
   uint64_t rss_bytes = 0;
   uint64_t thread_count = 0;
@@ -247,7 +264,7 @@ void JobSampler::FollowPool(Process& process) {
   const auto name = ReadOnce(ProcPath(pid, "comm"));
   DIR* const threads = name ? opendir(ProcPath(pid, "task").c_str()) : nullptr;
   if (threads == nullptr) return;
-  process.has_pool = true;
+  process.has_pool = pools_ = true;
   while (const dirent* const entry = readdir(threads)) {
     std::string_view digits = entry->d_name;
     const auto tid = TakeNumber(digits);
@@ -264,9 +281,11 @@ void JobSampler::Sample(bool last) {
   if (!last && MonotonicNs() < next_processes_ns_) return;
   if (MayHaveNew() || last) Discover();
   SampleProcesses();
-  const auto alive = std::count_if(processes_.begin(), processes_.end(),
-                                   [](const auto& process) { return !process.second->ended; });
-  next_processes_ns_ = MonotonicNs() + std::max(kProcessPeriodNs, alive * kPeriodPerProcessNs);
+  alive_ = static_cast<size_t>(
+      std::count_if(processes_.begin(), processes_.end(),
+                    [](const auto& process) { return !process.second->ended; }));
+  next_processes_ns_ = MonotonicNs() + std::max(kProcessPeriodNs,
+                                                static_cast<int64_t>(alive_) * kPeriodPerProcessNs);
 }
 
 // A few of them where there are many, in turn.
@@ -305,7 +324,7 @@ void JobSampler::SampleThreads(bool all) {
 // False where no process was started anywhere since the last call: looking for children costs a
 // file per thread of the job.
 bool JobSampler::MayHaveNew() {
-  const auto text = ReadOnce("/proc/loadavg");
+  const auto text = loadavg_.Read();
   const size_t at = text ? text->rfind(' ') : std::string::npos;
   if (at == std::string::npos) return true;
   std::string_view digits = std::string_view(*text).substr(at + 1);
@@ -377,8 +396,11 @@ void JobSampler::LookAt(uint64_t pid, std::vector<uint64_t>& to_look_at) {
 
 // False if it is gone; what it used last stays.
 bool JobSampler::ReadOne(Process& process) {
-  const auto state = ReadProcess(process.job_process->key().pid);
-  if (!state || state->key != process.job_process->key()) return false;
+  process.Open();
+  const recorder::ProcessKey& key = process.job_process->key();
+  const auto text = process.stat->Read();
+  const auto state = text ? StateIn(*text, key.pid) : std::nullopt;
+  if (!state || state->key != key) return false;
   Usage& usage = process.usage;
   usage.user_ns = state->user_ns;
   usage.system_ns = state->system_ns;
@@ -387,9 +409,9 @@ bool JobSampler::ReadOne(Process& process) {
   if (!state->alive()) return false;
   process.rss_bytes = state->rss_bytes;
   process.thread_count = state->threads;
-  if (const auto io = ReadOnce(ProcPath(state->key.pid, "io"))) {
-    const auto number = [&](std::string_view key) {
-      return system::FindNumber(*io, key).value_or(0);
+  if (const auto io = process.io->Read()) {
+    const auto number = [&](std::string_view name) {
+      return system::FindNumber(*io, name).value_or(0);
     };
     usage.requested = number("rchar");
     usage.from_disk = number("read_bytes");
@@ -408,11 +430,13 @@ void JobSampler::SampleProcesses() {
     if (process->ended) continue;
     sink_->Of(process->job_process->id());
     const bool there = ReadOne(*process);
+    if (alive_ > kMostKeptOpen) process->Close();
     process->cpu.Put(*sink_, process->usage.user_ns + process->usage.system_ns);
     process->requested.Put(*sink_, process->usage.requested);
     process->from_disk.Put(*sink_, process->usage.from_disk);
     if (!there) {
       process->ended = true;
+      process->Close();
       of_ended_.Add(process->usage);
       process->job_process->End(MonotonicNs());
       ended_.push_back(key);

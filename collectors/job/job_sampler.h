@@ -1,12 +1,13 @@
 // Which processes a job has, what they use, and how long their threads wait for a core.
 //
-// From the kernel's files, so that the job pays nothing for it: threads that record are read at
-// every beat (20 ms), and so are those of a tf.data pipeline, for which no other clock shows when
-// they were on a core: their sum is a counter of the process. Processes are read ten times a
-// second, less often where there are many. They are found as descendants of the first one and by
-// what they put into the session; one that is neither (a daemon without rings) is not seen. The
-// counters `process.*`, `memory.*` and `io.*` are the job's sums, ended processes included. One
-// thread.
+// From the kernel's files, so that the job pays nothing for it but the cores that it takes to read
+// them. Threads that record are read at every beat (40 ms): their own clocks show when they were on
+// a core, and these counters how long they waited for one. The threads of a tf.data pipeline have
+// no other clock: with one in the job a beat is 20 ms, and their sum is a counter of the process.
+// Processes are read ten times a second, less often where there are many. They are found as
+// descendants of the first one and by what they put into the session; one that is neither (a daemon
+// without rings) is not seen. The counters `process.*`, `memory.*` and `io.*` are the job's sums,
+// ended processes included. One thread.
 #pragma once
 
 #include <sys/types.h>
@@ -22,6 +23,7 @@
 
 #include "collectors/job/job_names.h"
 #include "collectors/recorder/recorder.h"
+#include "collectors/system/proc_file.h"
 #include "collectors/system/source.h"
 
 namespace stallscope::job {
@@ -45,6 +47,7 @@ std::optional<ProcessState> ReadProcess(uint64_t pid);
 class JobSampler {
  public:
   static constexpr int64_t kBeatNs = 20'000'000;
+  static constexpr int64_t kCalmBeatNs = 40'000'000;
 
   // Both must outlive the object.
   JobSampler(recorder::Recorder& recorder, JobNames& names);
@@ -58,6 +61,8 @@ class JobSampler {
   void Follow(const JobProcess& process, uint64_t tid);
   // Once a beat. `last`: everything.
   void Sample(bool last = false);
+  // Until the next beat.
+  int64_t beat_ns() const { return pools_ ? kBeatNs : kCalmBeatNs; }
 
   // Processes that are known to have ended since the last call.
   std::vector<recorder::ProcessKey> TakeEnded();
@@ -97,6 +102,9 @@ class JobSampler {
   std::optional<uint64_t> last_pid_;  // that the kernel had given away at the last look
   size_t processes_named_ = 0;
   int64_t next_processes_ns_ = 0;
+  size_t alive_ = 0;  // processes
+  bool pools_ = false;
+  system::ProcFile loadavg_{"/proc/loadavg"};
   Usage of_ended_;
   uint64_t peak_rss_ = 0;
   std::unique_ptr<struct SumCounters> sums_;

@@ -60,7 +60,7 @@ trace::RunInfo RunInfoOf(const JobOptions& options) {
   return run;
 }
 
-// What goes on beside the job, every 20 ms.
+// What goes on beside the job, every 40 ms.
 class Watch {
  public:
   Watch(recorder::Recorder& recorder, const Session& session, bool digest)
@@ -77,7 +77,7 @@ class Watch {
         "sst-job", JobSampler::kBeatNs,
         [this](int64_t now_ns) {
           Beat(false);
-          return now_ns;
+          return now_ns + sampler_.beat_ns();
         },
         [] {}, [this](const Error& error) { recorder_.Fail(error); });
   }

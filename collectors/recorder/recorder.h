@@ -33,7 +33,7 @@ struct Options {
   int64_t flush_interval_ns = 100'000'000;
   // The flusher checks the rings this often, and drains when one is an eighth full.
   int64_t look_interval_ns = 10'000'000;
-  // And this often while no ring gets fuller than 1/64 between two drains: a look costs 50 us of a
+  // And this often while no ring gets fuller than 1/16 between two drains: a look costs 50 us of a
   // core that others need.
   int64_t calm_look_interval_ns = 10'000'000;
   // False: the file gets its name, and replaces an earlier one, only with Publish().

@@ -8,9 +8,11 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include "analyzer/model/loader.h"
 #include "tests/collectors/job/job_place.h"
+#include "tests/support/skip.h"
 
 using namespace stallscope;
 using test::DoneIn;
@@ -229,14 +231,24 @@ TEST_SUITE("fast") {
 
 TEST_SUITE("slow") {
   TEST_CASE("job: what Python programs compute and print is the same with us and without") {
-    for (const char* name : {"zero",        "zero_getitems", "zero_stream",   "zero_unbatched",
-                             "zero_pinned", "zero_compose",  "two",           "persistent",
-                             "getitems",    "stream",        "batch_sampler", "stream_persistent",
-                             "unbatched",   "collate",       "subset",        "pinned",
-                             "nested",      "evaluated",     "zipped",        "accumulated",
-                             "inference",   "early_break",   "threads",       "forks",
-                             "failing",     "closes_all",    "execs",         "patched",
-                             "killed"}) {
+    for (const char* name : {"zero",          "zero_getitems",
+                             "zero_stream",   "zero_unbatched",
+                             "zero_pinned",   "zero_compose",
+                             "two",           "persistent",
+                             "getitems",      "stream",
+                             "batch_sampler", "stream_persistent",
+                             "unbatched",     "collate",
+                             "subset",        "pinned",
+                             "nested",        "evaluated",
+                             "zipped",        "accumulated",
+                             "inference",     "early_break",
+                             "threads",       "forks",
+                             "cycled",        "gan",
+                             "collate_fails", "shared_by_threads",
+                             "daemons",       "in_a_generator",
+                             "methods",       "failing",
+                             "closes_all",    "execs",
+                             "patched",       "killed"}) {
       CAPTURE(name);
       const JobPlace place;
       const ProgramResult with = place.Run(PythonJob(name), {}, {kStandIn});
@@ -246,5 +258,31 @@ TEST_SUITE("slow") {
       CHECK(place.Load().quality.sealed);
       CHECK(place.NothingLeft());
     }
+  }
+
+  TEST_CASE("job: the ranks that torchrun starts are in one trace") {
+    const char* const named = std::getenv("STALLSCOPE_TORCH_PYTHON");
+    const std::string python = named != nullptr && *named != '\0' ? named : "/usr/bin/python3";
+    const std::string distributed =
+        "import torch.distributed.run, torch.distributed as d; assert d.is_gloo_available()";
+    if (RunProgram({python, "-c", distributed}).exit_code != 0) {
+      return test::Skip(python + " has no torch with torchrun and gloo");
+    }
+    const JobPlace place;
+    const ProgramResult done =
+        place.Run({python, "-m", "torch.distributed.run", "--nproc_per_node=2", "--master_port=0",
+                   test::SourceDir() + "/tests/collectors/job/python/ranks.py"});
+    CHECK_MESSAGE(done.exit_code == 0, done.err);
+    const model::Run run = place.Load();
+    CHECK(run.quality.Complete());
+    CHECK(run.loaders.size() == 2);
+    std::map<uint32_t, size_t> steps;  // of each process
+    for (const trace::Step& step : run.rows.steps) {
+      ++steps[run.tracks[step.track.value].info.process.value];
+    }
+    REQUIRE(steps.size() == 2);
+    for (const auto& [process, count] : steps) CHECK(count == 16);
+    CHECK(SpansOf(run, "fetch") + SpansOf(run, "loader2.fetch") == 32);
+    CHECK(place.NothingLeft());
   }
 }

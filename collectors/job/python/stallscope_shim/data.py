@@ -21,6 +21,7 @@ from . import loaders, ops, probe, profile, recognize, ring, session, sight, ste
 from .watch import Field, Method, guarded, own, wrapped
 from .worker import KEY
 
+_PLAIN = __package__ + ".plain"
 _STARTS_A_THREAD = 200_000  # ns: putting an index takes less
 
 
@@ -187,7 +188,7 @@ def _next_data(iterator):
 
 def _outer():
     """The iterator, not a DataLoader's, whose batch the calling thread makes."""
-    plain = sys.modules.get(__package__ + ".plain")
+    plain = sys.modules.get(_PLAIN)
     return None if plain is None else plain.making()
 
 

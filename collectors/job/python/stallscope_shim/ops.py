@@ -19,7 +19,10 @@ from .sight import CollateSight, Sight, shares
 from .watch import pass_on
 
 _BUDGET = 300  # watching may cost one part in so many of the time
+_KNOWN = 16  # samples of a pass: after twice as many, it may cost half as much, and so on
+_LEAST = 10  # but never less than this fraction
 _BURST = 5_000_000  # ns of watching that may be saved up: a slow batch right behind a fast one
+_AGAIN = 1_000_000  # the same at the beginning of a later pass
 _COLD = 4  # batches
 _SHORT = 20_000  # ns: shorter calls are a part of the one around them, if they are few
 _MOST = 600  # calls per batch that are spans of their own
@@ -43,7 +46,7 @@ class Watcher:
         self.sight = None  # what is known of the data set
         self.skipped = 1 if generation else _COLD
         self.off = session.settings().get("profile") == "off"
-        self.credit = _BURST
+        self.credit = _AGAIN if generation else _BURST
         self.time = ring.now()
         self.running = None
         self.samples = 0
@@ -56,7 +59,8 @@ class Watcher:
         if self.running is not None:
             self.end()
         time = ring.now()
-        self.credit = min(_BURST, self.credit + (time - self.time) // _BUDGET)
+        fraction = min(max(1, self.samples // _KNOWN), _LEAST)
+        self.credit = min(_BURST, self.credit + (time - self.time) // (_BUDGET * fraction))
         self.time = time
         if self.skipped:
             self.skipped -= 1
@@ -429,9 +433,11 @@ def _profile(frame, event, arg):
                 frame.f_globals.get("__name__", "").partition(".")[0] in _LIBRARIES):
             _enter_frame(sample, frame, code, caller)
     elif event == "return":
+        over = code is sight.fetch  # by an exception: else the collate function came first
         if stack and stack[-1].mark is frame:
             sample.leave()
-        elif code is sight.fetch:  # by an exception: else the collate function came first
+            over = sight.fetch is None and not stack  # the collate function, which may have failed
+        if over:
             _stop_profile()
             lines.stop()
     elif event == "c_call":

@@ -6,8 +6,10 @@ handed out until then is held back, up to `_HELD` batches. A batch that is asked
 records no gradients is for evaluation, whoever steps next: Lightning and Accelerate fetch one batch
 ahead, so that counting alone would take two batches of a sanity check for training.
 
-If a thread takes batches ahead of the one whose optimizer steps (prefetch_generator), the latter's steps
-go from one step of the optimizer to the next: it waits only for a batch that has not come by then.
+Each thread that takes batches has steps of its own. If one takes them ahead of another one, whose optimizer
+steps (prefetch_generator), the latter's steps go from one step of the optimizer to the next: it waits only
+for a batch that has not come by then. So do the steps of a loop that trains on batches which it has kept
+(itertools.cycle, list), once it has made more of them than a loop may fetch ahead.
 """
 import functools
 import os
@@ -26,10 +28,12 @@ _AHEAD = 32  # batches that a thread may be ahead
 class Feed:
     """One pass over a loader, as far as it is training."""
 
-    __slots__ = ("loader", "feeds", "chain", "base", "count")
+    __slots__ = ("loader", "feeds", "chain", "base", "count", "item", "samples")
 
     def __init__(self, loader):
         self.loader = loader
+        self.item = None  # the last batch
+        self.samples = 0  # of the first one
         self.chain = loader.chain  # of the digest; later passes of the loader may have another one
         self.feeds = False
         self.base = self.count = 0  # of its items, if they are counted here
@@ -43,10 +47,27 @@ class _Step:
 class _Here(_local):
     """Of the calling thread."""
 
-    requested = None  # since when it waits for a batch
+    loop = None
 
 
 _here = _Here()
+
+
+class _Loop:
+    """A thread that takes batches, or whose optimizer steps."""
+
+    def __init__(self):
+        self.thread = get_ident()
+        self.requested = None  # since when it waits for a batch
+        self.takes = False  # it has taken one
+        self.last = None  # the pass of the last batch
+        self.current = None  # the step under way
+        self.since = {}  # Feed → batches since the last optimizer step
+        self.held = []  # steps of which it is not known yet whether they are training
+        self.optimizer = None  # the id of the one that stepped last on a batch just taken
+        self.kept = []  # steps after the end of a pass, of batches that were fetched ahead or kept
+        self.keeps = False  # they were kept
+        self.cpu = 0  # when the last of them ended
 
 
 class _Behind:
@@ -92,157 +113,211 @@ class Trainer:
         self.count = 0
         self.optimizer = False  # some optimizer has made a step
         self.learns = False  # some batch was handed out while torch records gradients
-        self.current = None  # the step under way
-        self.last = self.thread = None  # who got the last batch
-        self.takers = set()  # threads that got one
+        self.loops = {}  # thread → _Loop
+        self.latest = None  # the one that got the last batch
         self.behind = None  # the optimizer's thread, if it takes none itself
         self.evaluations = 0  # active loops that a framework calls evaluation
-        self.since = {}  # Feed → batches since the last optimizer step
-        self.held = []  # steps that are neither yet
         self.deepest = 0  # most batches that one optimizer step took
+
+    def loop(self):
+        """The calling thread's. One that has ended leaves its loop to the next thread of its number."""
+        loop = _here.loop
+        if loop is None:
+            thread = get_ident()
+            loop = _here.loop = self.loops.get(thread) or _Loop()
+            self.loops[thread] = loop
+        return loop
+
+    @property
+    def current(self):
+        return self.loop().current
 
     @property
     def requested(self):
-        return _here.requested
+        return self.loop().requested
 
-    @requested.setter
-    def requested(self, time):
-        _here.requested = time
-
-    def _is_behind(self, thread):
+    def _is_behind(self, loop):
         if self.behind is not None:
-            return self.behind.thread == thread
-        return self.last is not None and thread not in self.takers
+            return self.behind.thread == loop.thread
+        return self.latest is not None and not loop.takes
 
-    def _takes_ahead(self):
-        return self.behind is not None and self.behind.thread != get_ident()
+    def _takes_ahead(self, loop):
+        return self.behind is not None and self.behind.thread != loop.thread
 
     def request(self):
         """The trainer wants a batch: the step before ends."""
-        if self._takes_ahead():
-            self.requested = ring.now()
-            return self.requested, ring.cpu()
-        probe.boundary(self)
+        loop = _here.loop or self.loop()
+        if self.behind is not None and self._takes_ahead(loop):
+            loop.requested = ring.now()
+            return loop.requested, ring.cpu()
+        if probe.director is not None:
+            probe.boundary(self)
         time, cpu = ring.now(), ring.cpu()
-        if self.current is not None:
-            self._close(time, cpu)
-        if profile.windows.boundary(self.count + len(self.held)):
+        if loop.current is not None:
+            self._close(loop, time, cpu)
+        if loop.kept:
+            loop.kept = []
+        if profile.windows.makers and profile.windows.boundary(self.count + len(loop.held)):
             time, cpu = ring.now(), ring.cpu()
         ring.mine().put(time, ())
-        self.requested = time
+        loop.requested = time
         return time, cpu
 
     def pause(self):
         """Ends the current step without beginning another one."""
-        if self.current is not None:
-            self._close(ring.now(), ring.cpu())
+        loop = self.loop()
+        if loop.current is not None:
+            self._close(loop, ring.now(), ring.cpu())
         profile.windows.close()
 
     def receive(self, feed, item, samples, time, cpu):
-        requested, self.requested = self.requested, None
+        loop = _here.loop or self.loop()
+        requested, loop.requested = loop.requested, None
         if requested is None:
             return
         step = _Step()
         step.feed, step.item, step.samples = feed, item, samples
         step.requested, step.received, step.stepped = requested, time, None
         step.cpu = cpu
-        self.thread, self.last = get_ident(), feed
-        self.takers.add(self.thread)
+        if not loop.takes:
+            loop.takes = True
+            if ring.stage_of_thread() is None:  # of a loader that another thread was the first to use
+                ring.name_thread(stage=loaders.trainer_stage())
+        loop.last, self.latest = feed, loop
+        feed.item, feed.samples = item, feed.samples or samples
         step.learns = bool(gradients())
         self.learns = self.learns or step.learns
-        if self._takes_ahead():
+        if self.behind is not None and self._takes_ahead(loop):
             self.behind.take(step)
             return
-        self.current = step
+        loop.current = step
         if step.learns and not self.evaluations:
-            self.since[feed] = self.since.get(feed, 0) + 1
+            loop.since[feed] = loop.since.get(feed, 0) + 1
 
-    def optimizer_step(self):
+    def optimizer_step(self, optimizer=None):
         self.optimizer = True
-        thread = get_ident()
-        if self._is_behind(thread):
-            return self._train_behind()
-        step = self.current
-        # Behind a loop, it is the loop's: of a whole pass, or by another thread.
-        feed = step.feed if step is not None else self.last
-        if feed is None or (step is None and feed not in self.since):
+        own = self.loop()
+        if self._is_behind(own):
+            return self._train_behind(own)
+        loop = own if own.last is not None else self.latest
+        if loop is None:
             return
-        if self.thread != thread:
+        step = loop.current
+        # Behind a loop, it is the loop's: of a whole pass, or by another thread.
+        feed = step.feed if step is not None else loop.last
+        if step is None and feed not in loop.since:
+            if feed.feeds and loop is own and loop.requested and loop.optimizer == id(optimizer):
+                self._train_again(loop, feed)
+            return
+        if loop is not own:
             session.say("a thread takes the loader's batches for another one, whose optimizer steps: "
                         "how long that one waits for them is not seen")
         if step is not None:
             step.stepped = ring.now()
-        if feed.feeds and len(self.since) == 1:
-            _, share = self.since.popitem()
+        loop.optimizer = id(optimizer)
+        if feed.feeds and len(loop.since) == 1:
+            _, share = loop.since.popitem()
             self.deepest = max(self.deepest, share)
             feed.loader.accumulated(share)
             return
         # Passes that take turns feed the same step, as with zip(a, b).
-        share = self.since.get(feed)
-        for other, count in self.since.items():
+        share = loop.since.get(feed)
+        for other, count in loop.since.items():
             if other is feed or count == share:
                 other.feeds = True
         self.deepest = max(self.deepest, share or 0)
-        self.since.clear()
-        if self.held:
-            held, self.held = self.held, []
+        loop.since.clear()
+        if loop.held:
+            held, loop.held = loop.held, []
             for step in held:
                 if step.feed.feeds:
                     self._write(step)
                 else:
-                    self.held.append(step)
+                    loop.held.append(step)
 
-    def _train_behind(self):
+    def _train_behind(self, loop):
         """An optimizer has stepped in a thread that takes no batches itself."""
-        if self.current is not None and self.behind is not None:
-            self._close(ring.now(), ring.cpu())  # of an evaluation by this thread
+        if loop.current is not None and self.behind is not None:
+            self._close(loop, ring.now(), ring.cpu())  # of an evaluation by this thread
         if self.behind is None:
             ring.name_thread(stage=loaders.trainer_stage())
-            known = self.held + ([] if self.current is None else [self.current])
-            self.held, self.current = [], None
-            self.behind = _Behind(known)
+            known = []
+            for other in list(self.loops.values()):
+                known += other.held + ([] if other.current is None else [other.current])
+                other.held, other.current = [], None
+            self.behind = _Behind(sorted(known, key=lambda step: step.received))
         step = self.behind.step()
         if step is None:
             self.behind = None
-            self.takers.add(get_ident())
+            loop.takes = True
             return
         step.feed.feeds = True
-        self.since.clear()
+        for other in list(self.loops.values()):
+            other.since.clear()
         self._write(step)
-        if self.limit and self.count >= self.limit + self.ended:
-            self._end()
+        self._end_if_reached()
+
+    def _train_again(self, loop, feed):
+        """An optimizer has stepped, and the loop's pass has ended: on a batch that was fetched ahead of
+        the others or, behind the first `_HELD` of these, that the job has kept."""
+        step = _Step()
+        before = loop.kept[-1] if loop.kept else None
+        time, cpu = ring.now(), ring.cpu()
+        step.feed, step.samples = feed, feed.samples * feed.loader.share
+        step.item = (feed.item if before is None else before.item) + 1
+        step.requested = step.received = loop.requested if before is None else before.done
+        step.stepped = step.done = time
+        step.cpu = time - step.received if before is None else cpu - loop.cpu
+        loop.cpu = cpu
+        if not loop.keeps and len(loop.kept) < _HELD:
+            loop.kept.append(step)
+            return
+        if not loop.keeps:
+            loop.keeps = True
+            session.say("the job trains again on batches that it has kept, as itertools.cycle does: its "
+                        "loader is not used for these steps, which go from one step of the optimizer to "
+                        "the next")
+            for each in loop.kept:
+                self._write(each)
+        loop.kept = [step]
+        self._write(step)
+        self._end_if_reached()
 
     def finish(self):
         """The process ends."""
-        step = self.current
-        if step is not None:
-            # The job's work after its loop belongs to no step.
-            time, cpu = ring.now(), ring.cpu()
-            if step.stepped is not None:
-                time, cpu = step.stepped, min(cpu, step.cpu + step.stepped - step.received)
-            self._close(time, cpu, last=True)
-        for step in self.held:
-            self._judge(step)
-        self.held = []
+        time, cpu = ring.now(), ring.cpu()
+        mine = self.loop()
+        for loop in sorted(self.loops.values(), key=lambda each: each is not mine):
+            step = loop.current
+            if step is not None:
+                # The job's work after its loop belongs to no step.
+                end, used = (time, cpu) if loop is mine else (step.received, step.cpu)
+                if step.stepped is not None:
+                    most = step.cpu + step.stepped - step.received
+                    end, used = step.stepped, min(cpu, most) if loop is mine else most
+                self._close(loop, end, used, last=True)
+            for step in loop.held:
+                self._judge(step)
+            loop.held = []
         ring.mine().put(ring.now(), ())
 
-    def _close(self, time, cpu, last=False):
-        step, self.current = self.current, None
-        if step is None:  # another thread was faster
+    def _close(self, loop, time, cpu, last=False):
+        step, loop.current = loop.current, None
+        if step is None:  # a thread whose optimizer steps has taken it
             return
         step.done = time
         step.cpu = cpu - step.cpu
         if step.feed.feeds:
             self._write(step)
         else:
-            self.held.append(step)
+            loop.held.append(step)
             # With no optimizer there, the user's limit need not wait for one to step.
             all_steps = self.limit and not _optimizers and (
-                self.count + len(self.held) >= self.limit)
-            while len(self.held) > (0 if all_steps else max(_HELD, 2 * self.deepest)):
-                self._judge(self.held.pop(0))
-        if self.limit and not last and self.count >= self.limit + self.ended:
-            self._end()
+                self.count + len(loop.held) >= self.limit)
+            while len(loop.held) > (0 if all_steps else max(_HELD, 2 * self.deepest)):
+                self._judge(loop.held.pop(0))
+        if not last:
+            self._end_if_reached()
 
     def _judge(self, step):
         # torch.compile takes the hooks of optimizers off: then gradients tell.
@@ -262,6 +337,10 @@ class Trainer:
         self.count += 1
         if step.feed.chain is not None:
             step.feed.chain.steps += 1
+
+    def _end_if_reached(self):
+        if self.limit and self.count >= self.limit + self.ended:
+            self._end()
 
     def _end(self):
         """The user's --steps: the job ends as if its loop had. One that catches even that is ended
@@ -325,9 +404,9 @@ _optimizers = True  # the job may have made one
 
 
 def _forked():
-    global trainer
+    global trainer, _here
     trainer = Trainer()
-    _here.requested = None
+    _here = _Here()
 
 
 session.fork_hooks.append(_forked)
@@ -399,8 +478,8 @@ def attach(module):
         _optimizers = False
         Method(optimizer, "add_param_group", _constructed)
     if "_optimizer_step_code" in optimizer.__dict__ and uses(optimizer, "_optimizer_step_code"):
-        Method(optimizer, "_optimizer_step_code", lambda _: trainer.optimizer_step())
+        Method(optimizer, "_optimizer_step_code", lambda each: trainer.optimizer_step(each))
     elif hasattr(module, "register_optimizer_step_post_hook"):
-        module.register_optimizer_step_post_hook(lambda *_: trainer.optimizer_step())
+        module.register_optimizer_step_post_hook(lambda each, *_: trainer.optimizer_step(each))
     else:
         session.say("this version's optimizers are not recognized: every batch counts as a step")

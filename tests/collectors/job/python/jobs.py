@@ -6,6 +6,8 @@ compared byte by byte. They run with torch and with the stand-in.
 import collections
 import functools
 import hashlib
+import itertools
+import multiprocessing
 import os
 import queue
 import random
@@ -672,6 +674,39 @@ def sanity_check():
     model.step(ahead)
 
 
+def cycled(loader=None):
+    model = Model()
+    loader = loader or DataLoader(Squares(), batch_size=4)
+    for batch in itertools.islice(itertools.cycle(loader), 100):
+        model.step(batch)
+
+
+def cycled_workers():
+    cycled(DataLoader(Squares(), batch_size=4, **workers()))
+
+
+def kept():
+    train(list(DataLoader(Squares(), batch_size=4)), epochs=5)
+
+
+def gan():
+    generator, discriminator = Model(), Model()
+    for _ in range(2):
+        for batch in DataLoader(Squares(), batch_size=4):
+            discriminator.step(batch)
+            generator.step(batch)
+
+
+def gan_cycled():
+    """With two steps of the discriminator for one of the generator."""
+    generator, discriminator = Model(), Model()
+    batches = itertools.cycle(DataLoader(Squares(), batch_size=4))
+    for _ in range(40):
+        for _ in range(2):
+            discriminator.step(next(batches))
+        generator.optimizer.step()
+
+
 def own_iterators():
     class Above(DataLoader):
         def _get_iterator(self):
@@ -713,6 +748,115 @@ def threads():
     [t.start() for t in running]
     [t.join() for t in running]
     print(sorted(got))
+
+
+def trained_in_threads():
+    def one(count):
+        model = Model()
+        for _ in range(2):
+            for _ in DataLoader(SlowToLoad(count, 0.0005), batch_size=4, **workers(1)):
+                model.optimizer.step()
+                time.sleep(0.001)
+
+    running = [threading.Thread(target=one, args=(count,)) for count in (32, 64)]
+    [t.start() for t in running]
+    [t.join() for t in running]
+
+
+def shared_by_threads():
+    """Each batch goes to one of them, which trains on it."""
+    batches = iter(DataLoader(SlowToLoad(128, 0.0005), batch_size=4))
+    lock = threading.Lock()
+    got = []
+
+    def one():
+        optimizer = Model().optimizer
+        while True:
+            with lock:
+                batch = next(batches, None)
+            if batch is None:
+                return
+            time.sleep(0.004)
+            optimizer.step()
+            got.append(digest(batch))
+
+    running = [threading.Thread(target=one) for _ in range(3)]
+    [t.start() for t in running]
+    [t.join() for t in running]
+    print(sorted(got))
+
+
+def in_a_generator():
+    def batches():
+        for batch in DataLoader(Squares(), batch_size=4, **workers()):
+            yield batch
+
+    train(batches(), epochs=1)
+    model = Model()
+    left = batches()
+    for _ in range(3):
+        model.step(next(left))
+    left.close()
+    train(batches(), epochs=1)
+
+
+class Uneven:
+    """A collate function, of which every fourth batch fails."""
+
+    def __call__(self, batch):
+        time.sleep(0.001)
+        if batch[0] % 4 == 0 and batch[0]:
+            raise KeyError(batch[0])
+        return batch
+
+
+def collate_fails():
+    model = Model()
+    for count in (0, 1):
+        for _ in range(3):
+            batches = iter(DataLoader(Plain(64), batch_size=4, num_workers=count,
+                                      sampler=[i // 4 for i in range(64)], collate_fn=Uneven()))
+            failed = []
+            while True:
+                try:
+                    model.step(next(batches))
+                except StopIteration:
+                    break
+                except KeyError as error:
+                    failed.append((len(str(error)) > 0, sys.getprofile(), sys.gettrace()))
+            print(failed)
+    for _ in range(20):
+        try:
+            list(DataLoader(Plain(), batch_size=4, sampler=[1] * 12 + [8] * 4, collate_fn=Uneven()))
+        except KeyError:
+            print(sys.getprofile(), sys.gettrace())
+
+
+class Plain(Squares):
+    def __getitem__(self, index):
+        return index
+
+
+def methods():
+    """The default start method, as the job sets it."""
+    multiprocessing.set_start_method(METHOD)
+    train(DataLoader(Squares(), batch_size=4, num_workers=2))
+    print(multiprocessing.get_start_method())
+
+
+def daemons():
+    """A daemon that trains, too, and outlives the process that started it."""
+    train(DataLoader(Squares(8), batch_size=4))
+    sys.stdout.flush()
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            os.closerange(3, 100)
+            os.chdir("/")
+            train(DataLoader(Squares(16), batch_size=4))
+            sys.stdout.flush()
+        os._exit(0)
+    os.wait()
 
 
 def many_threads():

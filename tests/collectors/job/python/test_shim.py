@@ -195,6 +195,74 @@ class Steps(Case):
         self.assertEqual(150, len(session.steps))
         self.assertFalse([e for _, e in session.events("named") if e.extra[0] == 8])
 
+    def check_kept(self, session, count):
+        """Steps on batches that the job has kept: one after the other, and none of them waits."""
+        self.assertEqual(1, len(session.said))
+        self.assertIn("batches that it has kept", session.said[0])
+        self.assertEqual(count, len(session.steps))
+        self.assertEqual(count, len({e.item for e in session.steps}))
+        self.assertEqual([4] * count, [e.extra["samples"] for e in session.steps])
+        for one, next_one in zip(session.steps, session.steps[1:]):
+            self.assertLessEqual(one.end, next_one.start)
+        for kept in session.steps[8:]:
+            self.assertEqual(kept.start, kept.extra["received"])
+
+    def test_a_loader_that_is_cycled(self):
+        for name in ("cycled", "cycled_workers"):
+            with self.subTest(name):
+                shutil.rmtree(self.session, True)
+                self.check_kept(self.record(name), 100)
+
+    def test_a_pass_that_is_kept_as_a_list(self):
+        self.check_kept(self.record("kept"), 8 + 5 * 8 - 1)  # of the first, its batches were loaded
+
+    def test_the_limit_of_a_loader_that_is_cycled(self):
+        session = self.record("cycled", settings={"steps": 50}, same=False)
+        self.assertEqual((0, ""), (self.code, self.err))
+        self.assertEqual(50, len(session.steps))
+
+    def test_several_optimizers(self):
+        session = self.record("gan")
+        self.assertEqual([], session.said)
+        self.assertEqual(16, len(session.steps))
+        self.assertFalse([e for _, e in session.events("named") if e.extra[0] == 8])
+        self.assertNotIn("gradient_accumulation", session.main.names["loader"][-1]["settings"])
+
+    def test_several_optimizers_and_a_loader_that_is_cycled(self):
+        """The generator steps once for two batches, also for those that were kept."""
+        session = self.record("gan_cycled")
+        self.assertEqual(8 + 36, len(session.steps))
+
+    def test_threads_that_train(self):
+        """Each has steps of its own."""
+        session = self.record("trained_in_threads")
+        self.assertEqual([], session.said)
+        self.check_threads(session, [16, 32])
+
+    def test_threads_that_share_a_loader(self):
+        session = self.record("shared_by_threads")
+        self.assertEqual([], session.said)
+        self.assertEqual(list(range(32)), sorted(e.item & 0xFFFFFFFF for e in session.steps))
+        self.check_threads(session, None)
+
+    def check_threads(self, session, counts):
+        steps = {}
+        for step in session.steps:
+            steps.setdefault(step.tid, []).append(step)
+        if counts is not None:
+            self.assertEqual(counts, sorted(map(len, steps.values())))
+        trainers = {d["tid"] for d in session.main.of("track").values() if "stage" in d}
+        for tid, own in steps.items():
+            self.assertIn(tid, trainers)
+            for one, next_one in zip(own, own[1:]):
+                self.assertLessEqual(one.end, next_one.start)
+        self.assertFalse([e for _, e in session.events("named") if e.extra[0] == 8])
+
+    def test_a_loader_in_a_generator(self):
+        session = self.record("in_a_generator")
+        self.assertEqual([], session.said)
+        self.assertEqual(8 + 3 + 8, len(session.steps))
+
     def test_loaders_that_make_their_own_iterators(self):
         session = self.record("own_iterators")
         self.assertEqual([], session.said)
@@ -695,6 +763,12 @@ class Faults(Case):
         self.record("fails_late")
         self.assertEqual("{(400, None, None)}\n", self.out)
 
+    def test_an_exception_in_collate(self):
+        session = self.record("collate_fails")
+        self.assertEqual([], session.said)
+        self.assertEqual(self.out.count("\n[("), self.out.count("(True, None, None)]\n"))
+        self.assertTrue(self.out.endswith("None None\n" * 20))
+
     def test_an_exception_of_a_signal_handler_is_the_jobs(self):
         # What lands in a generator that is being closed is printed and lost, with us or without.
         session = self.record("late", errors=False)
@@ -754,6 +828,70 @@ class Faults(Case):
         session = self.record("forks")
         self.assertEqual(2, len([p for p in session.processes if p.events]))
         self.assertEqual(8, len(session.steps))
+
+    def test_a_daemon(self):
+        session = self.record("daemons")
+        self.assertEqual([], session.said)
+        self.assertEqual([4, 8], sorted(
+            sum(e.kind == "step" for e in p.events) for p in session.processes
+            if any(e.kind == "step" for e in p.events)))
+
+    def test_the_start_method_that_the_job_sets(self):
+        for method in ("fork", "spawn", "forkserver"):
+            with self.subTest(method):
+                shutil.rmtree(self.session, True)
+                session = self.record("methods", method)
+                self.assertEqual([], session.said)
+                self.assertEqual(16, len(session.steps))
+                self.assertEqual(list(range(8)), items(session.events("work", "fetch")))
+
+    def test_a_module_of_a_package(self):
+        """`python -m package.module`, whose workers import it by that name."""
+        package = os.path.join(self.folder, "package")
+        os.makedirs(package)
+        with open(os.path.join(package, "__init__.py"), "w"):
+            pass
+        with open(os.path.join(package, "data.py"), "w") as f:
+            f.write("class Data:\n    def __len__(self): return 8\n"
+                    "    def __getitem__(self, i): return i\n")
+        with open(os.path.join(package, "train.py"), "w") as f:
+            f.write("from torch.utils.data import DataLoader\nfrom .data import Data\n\n"
+                    "class More(Data):\n    pass\n\n"
+                    "if __name__ == '__main__':\n    for b in DataLoader(More(), batch_size=4, "
+                    "num_workers=2, multiprocessing_context='spawn'): print(b)\n")
+        for extra in ((), ("-W", "ignore")):
+            with self.subTest(extra):
+                shutil.rmtree(self.session, True)
+                command = (*extra, "-m", "package.train")
+                plain = self.python(*command, shim=False, path=self.folder)
+                self.assertEqual((0, ""), (plain[0], plain[2]))
+                self.assertEqual(plain, self.python(*command, path=self.folder))
+                session = ring_reader.read(self.session)
+                self.assertEqual([], session.said)
+                self.assertEqual(2, len(session.steps))
+                self.assertEqual(2, len(session.events("work", "fetch")))
+                loader = session.main.names["loader"][0]
+                self.assertEqual(os.path.join(package, "train.py"), loader["where"]["file"])
+
+    def test_a_program_in_the_command_line(self):
+        program = ("from torch.utils.data import DataLoader\n"
+                   "for b in DataLoader(range(8), batch_size=4, num_workers=1): print(b)\n")
+        plain = self.python("-c", program, shim=False)
+        self.assertEqual(plain, self.python("-c", program))
+        session = ring_reader.read(self.session)
+        self.assertEqual([], session.said)
+        self.assertEqual(2, len(session.steps))
+
+    def test_a_shell_script(self):
+        """One that changes the folder and starts several Pythons, one of them in the background."""
+        script = os.path.join(self.folder, "train.sh")
+        with open(script, "w") as f:
+            f.write("cd /\n\"$@\" > /dev/null &\n\"$@\"\nwait $! || exit 9\nexit 3\n")
+        session = self.record("two", before=("sh", script))
+        self.assertEqual(3, self.code)
+        self.assertEqual([], session.said)
+        self.assertEqual([16, 16], [n for n in (sum(e.kind == "step" for e in p.events)
+                                                for p in session.processes) if n])
 
     def test_patches_of_another_tool(self):
         session = self.record("patched")
