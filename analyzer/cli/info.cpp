@@ -163,23 +163,10 @@ std::string Queues(const model::Run& run, bool colors) {
   return Heading("Queues", colors) + AlignedTable(rows, {1});
 }
 
-// Of each track. A device's track has copies and kernels, which count as spans too.
-std::vector<uint64_t> SpansOf(const model::Run& run) {
-  std::vector<uint64_t> spans;
-  for (const model::Track& track : run.tracks) spans.push_back(track.spans.size());
-  for (const trace::Copy& copy : run.rows.copies) {
-    if (copy.track.known()) ++spans[copy.track.value];
-  }
-  for (const trace::Kernel& kernel : run.rows.kernels) {
-    if (kernel.track.known()) ++spans[kernel.track.value];
-  }
-  return spans;
-}
-
 std::string Tracks(const model::Run& run, bool colors) {
   constexpr size_t kShown = 40;
   if (run.tracks.empty()) return "";
-  const std::vector<uint64_t> spans = SpansOf(run);
+  const std::vector<uint64_t> spans = model::SpansByTrack(run);
   Rows rows{{"track", "stage", "spans", "dropped"}};
   for (size_t i = 0; i < std::min(run.tracks.size(), kShown); ++i) {
     const model::Track& track = run.tracks[i];
@@ -251,7 +238,7 @@ Json StagesJson(const model::Run& run) {
 
 Json TracksJson(const model::Run& run) {
   Json tracks = Json::array();
-  const std::vector<uint64_t> spans = SpansOf(run);
+  const std::vector<uint64_t> spans = model::SpansByTrack(run);
   for (size_t i = 0; i < run.tracks.size(); ++i) {
     const model::Track& track = run.tracks[i];
     Json row{

@@ -84,6 +84,18 @@ uint64_t CountSpans(const Run& run) {
   return count;
 }
 
+std::vector<uint64_t> SpansByTrack(const Run& run) {
+  std::vector<uint64_t> spans;
+  for (const Track& track : run.tracks) spans.push_back(track.spans.size());
+  for (const trace::Copy& copy : run.rows.copies) {
+    if (copy.track.known()) ++spans[copy.track.value];
+  }
+  for (const trace::Kernel& kernel : run.rows.kernels) {
+    if (kernel.track.known()) ++spans[kernel.track.value];
+  }
+  return spans;
+}
+
 TimeRange WindowOf(const Run& run) {
   TimeRange window{run.info.start_ns, run.info.end_ns};
   if (window.start_ns != 0 && window.end_ns > window.start_ns) return window;

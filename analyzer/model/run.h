@@ -117,6 +117,8 @@ struct Run {
 
 // Intervals on a track, whichever table holds them: spans, copies and kernels.
 uint64_t CountSpans(const Run& run);
+// For each track; copies and kernels of no track are in none.
+std::vector<uint64_t> SpansByTrack(const Run& run);
 
 struct TimeRange {
   int64_t start_ns = 0;

@@ -103,15 +103,7 @@ void AddJob(const model::Run& run, std::vector<FactGroup>& groups) {
 
 void AddTables(const session::State& state, const model::Run& run, RunFacts& facts) {
   facts.tracks.columns = {{"track", false}, {"spans", true}, {"dropped", true}};
-  // A device's track has copies and kernels, which count as spans too.
-  std::vector<uint64_t> spans;
-  for (const model::Track& track : run.tracks) spans.push_back(track.spans.size());
-  for (const trace::Copy& copy : run.rows.copies) {
-    if (copy.track.known()) ++spans[copy.track.value];
-  }
-  for (const trace::Kernel& kernel : run.rows.kernels) {
-    if (kernel.track.known()) ++spans[kernel.track.value];
-  }
+  const std::vector<uint64_t> spans = model::SpansByTrack(run);
   for (const model::Track& track : run.tracks) {
     facts.tracks.rows.push_back({{track.info.name},
                                  {words::Grouped(spans[track.info.id.value])},
