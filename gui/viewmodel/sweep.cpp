@@ -273,8 +273,9 @@ void AddKnobs(const model::Run& run, SweepModel& model) {
   }
   for (const KnobInfo& knob : ListKnobs(spec.value())) {
     const std::string suggestion = Suggestion(knob);
+    // Some say what is trained on, or for how long.
     if (suggestion.empty() || knob.path == "seed" || knob.path == "trainer.steps" ||
-        knob.path == "job.steps") {
+        knob.path == "job.steps" || knob.path.ends_with(".join")) {
       continue;
     }
     model.knobs.push_back({knob.path, knob.value, suggestion, knob.doc});
