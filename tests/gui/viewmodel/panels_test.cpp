@@ -32,8 +32,8 @@ void OpenJob(session::Session& session, const test::ScratchDir& dir,
   test::OpenAndSettle(session, dir / "train.sst");
 }
 
-// What a job without workers is told, whose loader's constructor is called in line 41, up to
-// `end_column`, of a source that is known from `source_line`.
+// The advice for a job without workers. Its loader's constructor is called in line 41, up to
+// `end_column`; its source is known from `source_line` on.
 FindingCard CardOfWorkers(uint32_t end_column, uint32_t source_line, const std::string& source) {
   const test::ScratchDir dir;
   session::Session session(test::QuietOptions());
