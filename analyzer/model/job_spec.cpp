@@ -59,9 +59,9 @@ std::map<std::string, std::string> SettingsOf(const trace::LoaderInfo& info) {
   return settings;
 }
 
-std::string StreamPlaceOf(const trace::LoaderInfo& info) {
+std::string CallPlaceOf(const trace::LoaderInfo& info, std::string_view knob) {
   const Settings settings = SettingsOf(info);
-  const auto at = settings.find("num_shards_at");
+  const auto at = settings.find(std::string(knob) + "_at");
   const bool text = at != settings.end() && at->second.size() > 2 && at->second.front() == '"';
   return text ? at->second.substr(1, at->second.size() - 2) : "";
 }

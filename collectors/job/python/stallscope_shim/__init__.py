@@ -60,9 +60,11 @@ def start(folder):
     for name in ("keras.src.backend.tensorflow.trainer", "tf_keras.src.engine.training"):
         imports.call(name, _keras)
     imports.call("jax", _jax)
-    for name in ("tensorflow.python.data.ops.map_op", "tensorflow.python.data.ops.interleave_op",
-                 "grain._src.python.options", "nvidia.dali.pipeline"):
+    for name in ("tensorflow.python.data.ops.map_op", "tensorflow.python.data.ops.interleave_op"):
         imports.call(name, _rewrites)
+    for name in ("grain._src.python.options", "nvidia.dali.pipeline",
+                 "grain._src.python.dataset.transformations.process_prefetch"):
+        imports.call(name, _options)
 
 
 def _data(module):
@@ -81,6 +83,13 @@ def _dali(module):
     from . import libraries
 
     libraries.dali(module)
+
+
+def _options(module):
+    from . import libraries
+
+    {"options": libraries.options_of_grain, "process_prefetch": libraries.processes_of_grain,
+     "pipeline": libraries.pipelines_of_dali}[module.__name__.rpartition(".")[2]](module)
 
 
 def _datasets(module):

@@ -210,6 +210,24 @@ def _line_of_another():
     return None
 
 
+def job_frame():
+    """The innermost frame of the job's own code, with calls of installed packages in front of it."""
+    frame = sys._getframe(1)
+    while frame is not None and (frame.f_code.co_filename.startswith(("<", _SHIM)) or
+                                 installed(frame.f_code.co_filename)):
+        frame = frame.f_back
+    return frame
+
+
+def job_line():
+    return _line_of(job_frame())
+
+
+def in_short(place):
+    """A place within settings: "data.py:7"."""
+    return "%s:%d" % (os.path.basename(place["file"]), place["line"])
+
+
 def _line_of(frame):
     return frame and {"file": session.absolute(frame.f_code.co_filename), "line": frame.f_lineno}
 
@@ -275,7 +293,7 @@ def _settings(dataloader):
         stream = _stream(field(dataloader, "dataset", None))
         if stream is not None:
             found["num_shards"] = shards
-            found["num_shards_at"] = "%s:%d" % (os.path.basename(stream["file"]), stream["line"])
+            found["num_shards_at"] = in_short(stream)
     for name in ("sampler", "batch_sampler", "worker_init_fn"):
         value = field(dataloader, name, None)
         found[name] = None if value is None else class_name(value)
@@ -313,10 +331,7 @@ def stream_constructed(stream):
     """The constructor is looked up: by to_iterable_dataset(), or by a method of another stream."""
     frame = sys._getframe(2)
     if frame.f_code.co_name == "to_iterable_dataset":
-        while frame is not None and (installed(frame.f_code.co_filename) or
-                                     frame.f_code.co_filename.startswith(_SHIM)):
-            frame = frame.f_back
-        place = _line_of(frame)
+        place = _line_of(job_frame())
     else:
         of_library = installed(frame.f_code.co_filename)
         place = _stream(frame.f_locals.get("self")) if of_library else None

@@ -53,6 +53,7 @@ class Pipeline:
         batch = [node["batch_size"] for node in graph if "batch_size" in node]
         self.batch = batch[-1] if batch and isinstance(batch[-1], int) else 0
         settings = dict(_knobs(graph, dataset), batch_size=self.batch or None, graph=_short(graph))
+        settings.update(more)
         self.id = session.define(
             "loader", kind="tf.data.Dataset", where=place,
             dataset=" > ".join(_label(node) for node in graph)[:500],
@@ -102,8 +103,11 @@ def _described(dataset, loaders_place):
     place = _places.get(id(dataset), (None, None))[1]
     if place is not None:
         node.setdefault("at", "%s:%d" % (os.path.basename(place["file"]), place["line"]))
+        # Of the call that made it.
         if loaders_place is not None and place["file"] == loaders_place["file"]:
-            node["line"] = place["line"]  # of the call that made it
+            node["line"] = place["line"]
+        elif node["op"].replace("Parallel", "").startswith(("Map", "Interleave")):
+            node["elsewhere"] = loaders.in_short(place)  # a re-run sets it there
     return node
 
 
@@ -323,7 +327,6 @@ def _train_function_read(model, function):
     dataset = getattr(epoch, "_distributed_dataset", None) or getattr(epoch, "_dataset", None)
     if not hasattr(dataset, "_inputs"):
         dataset = epoch.data_adapter.get_tf_dataset()
-    feed = _feed(epoch, dataset)
     adapter = getattr(epoch, "data_adapter", None)
     samples = getattr(adapter, "batch_size", None) or _batch_of(dataset) or feed.loader.batch
     samples *= int(getattr(model, "steps_per_execution", 1) or 1)

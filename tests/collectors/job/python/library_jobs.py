@@ -9,6 +9,8 @@ import sys
 import tarfile
 import tempfile
 
+import loader_options
+
 WORKERS = int(sys.argv[2]) if sys.argv[2:] and sys.argv[2].isdigit() else 0
 FOLDER = tempfile.mkdtemp(prefix="library-jobs-")
 
@@ -19,7 +21,11 @@ def needs(job):
             "hugging_face": "datasets", "hugging_face_stream": "datasets",
             "hugging_face_few": "datasets", "stateful": "torchdata.stateful_dataloader",
             "mosaic": "streaming", "accelerated": "accelerate", "grain": "grain",
-            "grain_processes": "grain", "grain_threads": "grain"}[job]
+            "grain_processes": "grain", "grain_threads": "grain", "grain_options": "grain",
+            "grain_loader": "grain", "hugging_face_batches": "datasets", "nodes": "torchdata.nodes",
+            "nodes_processes": "torchdata.nodes", "formatted": "datasets", "interleaved": "datasets",
+            "dispatched": "accelerate", "combined": "lightning.pytorch", "trained": "transformers",
+            "thread_prefetch": "grain", "unbatched": "webdataset"}[job]
 
 
 def train(loader, epochs=1):
@@ -179,6 +185,28 @@ def grain_processes():
         print(batch)
 
 
+def grain_options():
+    """Those of threads in processes; the loop is far from where they are made."""
+    import grain.python as grain
+    from absl import flags
+
+    flags.FLAGS(["job"])
+    data = grain.MapDataset.source(list(range(32))).map(Plus())
+    data = data.to_iter_dataset(loader_options.reading(grain)).batch(4)
+    for batch in data.mp_prefetch(loader_options.processes(grain)):
+        print(batch)
+
+
+def grain_loader():
+    import grain.python as grain
+
+    source = list(range(32))
+    sampler = grain.IndexSampler(len(source), grain.NoSharding(), num_epochs=1)
+    for batch in grain.DataLoader(data_source=source, sampler=sampler, operations=[grain.Batch(4)],
+                                  worker_count=0):
+        print(batch)
+
+
 class Plus:
     def __call__(self, x):
         return x + 1
@@ -190,7 +218,8 @@ class Plus:
 def dali():
     from nvidia.dali.plugin import pytorch
 
-    for batch in pytorch.DALIClassificationIterator([pytorch.Pipeline()], 5):
+    pipelines = [loader_options.pipeline(pytorch)]
+    for batch in pytorch.DALIClassificationIterator(pipelines, 5):
         print(batch)
 
 

@@ -7,6 +7,7 @@ import sys
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "0")
 import keras  # noqa: E402
+import loader_options  # noqa: E402
 import tensorflow as tf  # noqa: E402
 
 
