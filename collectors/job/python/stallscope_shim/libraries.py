@@ -1,7 +1,7 @@
 """Loops over the data sets of other libraries, without a DataLoader that hands out the batches.
 
     WebDataset   a pipeline around a DataLoader (`WebLoader(...).batched(8)`), or without one
-    datasets     `data.iter(batch_size)`
+    datasets     `data.iter(batch_size)`, and a stream's `batch(size)`
     grain        its own DataLoader, and chains of nodes
     DALI         the iterators of its plugins for torch, JAX and others
 
@@ -67,11 +67,29 @@ def datasets(module):
 
     cls.iter = iter
     if streams:
+        _batches_of_stream(cls)
         Method(cls, "__init__", loaders.stream_constructed)
     elif session.settings().get("set"):
         from . import rewrites
 
         rewrites.datasets(cls)
+
+
+def _batches_of_stream(cls):
+    """For `for batch in stream.batch(8)`. Other streams hand out rows, of which a loop may do anything."""
+    iterate = vars(cls)["__iter__"]
+
+    @functools.wraps(iterate)
+    def __iter__(data):
+        iterator = iterate(data)
+        try:
+            if loaders.is_batched(data) and _free():
+                return plain.watch(iterator, data, loaders.place_of(data), "", samples=_rows)
+        except Exception as error:
+            session.say("the batches of a stream are not recorded: %s" % error)
+        return iterator
+
+    cls.__iter__ = __iter__
 
 
 def grain(module):

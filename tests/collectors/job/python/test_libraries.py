@@ -141,6 +141,34 @@ class Libraries(LibraryCase):
                 self.assertEqual(16, len(session.steps))
                 self.assertIn("double", self.ops(session))
 
+    def test_formats_and_several_streams(self):
+        for job, steps in (("formatted", 8), ("interleaved", 16)):
+            for workers in ("0", "2"):
+                session = self.library(job, workers)
+                self.assertEqual([], session.said)
+                self.assertEqual(steps, len(session.steps))
+                self.assertEqual({8}, {step.extra["samples"] for step in session.steps})
+
+    def test_batches_of_a_stream_alone(self):
+        session = self.library("hugging_face_batches")
+        self.assertEqual([], session.said)
+        self.assertEqual([8] * 16, [step.extra["samples"] for step in session.steps])
+        self.assertIn("double", self.ops(session))
+
+    def test_nodes_of_torchdata(self):
+        for job, workers in (("nodes", "0"), ("nodes", "2"), ("nodes_processes", "2")):
+            with self.subTest(job + workers):
+                session = self.library(job, workers)
+                self.assertEqual([], session.said)
+                self.assertEqual(16, len(session.steps))
+                self.assertIn("number", self.ops(session))
+                elsewhere = {(p.pid, e.tid) for p, e in session.events("work", "fetch")
+                             if e.tid != session.main.pid}
+                self.assertGreaterEqual(len(elsewhere), max(1, int(workers)))
+                others = {pid for pid, _ in elsewhere} - {session.main.pid}
+                # Each of the two passes starts them.
+                self.assertEqual(4 if job == "nodes_processes" else 0, len(others))
+
     def test_stateful_data_loader(self):
         for workers in ("0", "2"):
             session = self.library("stateful", workers)
@@ -154,6 +182,37 @@ class Libraries(LibraryCase):
             self.assertEqual([], session.said)
             self.assertEqual(8, len(session.steps))
             self.assertIn("download", self.stages(session))
+
+    def test_batches_that_accelerate_dispatches(self):
+        session = self.library("dispatched", "2")
+        self.assertEqual([], session.said)
+        self.assertEqual(8, len(session.steps))
+
+    def test_loaders_that_lightning_combines(self):
+        session = self.library("combined", "2")
+        self.assertEqual([], session.said)
+        # Each loader's batch is a step, except for what was fetched ahead.
+        self.assertEqual(16, len(session.steps))
+        self.assertEqual(2, len(session.main.of("loader")))
+
+    def test_evaluations_and_checkpoints_of_the_trainer(self):
+        session = self.library("trained", "2", same=False)
+        self.assertEqual([], session.said)
+        self.assertIn(len(session.steps), (8, 9))  # the batch that is fetched ahead
+        self.assertEqual(4, self.evaluations(session, "evaluation"))
+        self.assertEqual(2, self.evaluations(session, "checkpoint"))
+
+    def test_an_epoch_of_a_webloader(self):
+        session = self.library("unbatched", "2")
+        self.assertEqual([], session.said)
+        self.assertEqual(8, len(session.steps))
+
+    def test_a_prefetching_thread_of_grain(self):
+        session = self.library("thread_prefetch")
+        self.assertEqual([], session.said)
+        self.assertEqual(8, len(session.steps))
+        threads = {e.tid for _, e in session.events("work", "fetch")} - {session.main.pid}
+        self.assertEqual(1, len(threads))
 
     def test_accelerate(self):
         session = self.library("accelerated", "2")
