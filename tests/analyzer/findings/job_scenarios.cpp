@@ -173,6 +173,27 @@ TEST_SUITE("fast") {
           "set num_workers=4 in grain.MultiprocessingOptions, where loader is built");
   }
 
+  TEST_CASE("job: a Keras data set in Python gets workers") {
+    const auto advice = [](const char* settings) {
+      CaseBuilder b;
+      MakeJob(b, Cause::kUnknown);
+      b.attribution.cpu.cores = 2;
+      b.run.loaders[0].info.kind = "tf.data.Dataset";
+      b.run.loaders[0].info.settings_json = settings;
+      trace::StageInfo& stage = b.run.stages[b.IdOf("decode").value];
+      stage.kind = "Generator";
+      const auto found = b.FindingOf("serial-source");
+      REQUIRE(found);
+      return found->text + "; " + found->recommendation->text;
+    };
+    const auto data = advice(R"({"py_dataset_workers":1,"py_dataset_processes":false})");
+    CHECK(Has(data, "the job's PyDataset, which has 1 thread"));
+    CHECK(Has(data, "workers=2, use_multiprocessing=True"));
+    CHECK(Has(advice(R"({"py_dataset_workers":3,"py_dataset_processes":true})"),
+              "which has 3 worker processes; load in processes: workers=6"));
+    CHECK(Has(advice("{}"), "is a Python generator"));
+  }
+
   TEST_CASE("job: fewer shards than workers get advice on how to write more") {
     CaseBuilder b;
     MakeJob(b, Cause::kCpu);
