@@ -75,9 +75,11 @@ std::string ItemInWords(const Run& run, ItemId item) {
 
 bool IsTfData(const trace::LoaderInfo& loader) { return loader.kind.starts_with("tf.data"); }
 
+bool IsGrain(const trace::LoaderInfo& info) { return info.kind.starts_with("grain."); }
+
 bool IsDataLoader(const trace::LoaderInfo& info) {
   // grain's processes are a setting that is called like those of a DataLoader.
-  if (IsTfData(info) || info.kind.starts_with("grain.")) return false;
+  if (IsTfData(info) || IsGrain(info)) return false;
   const Settings settings = SettingsOf(info);
   return settings.empty() || std::any_of(kLoaderKnobs.begin(), kLoaderKnobs.end(), [&](auto knob) {
            return settings.contains(std::string(knob));

@@ -42,6 +42,9 @@ std::string CallPlaceOf(const trace::LoaderInfo& info, std::string_view knob);
 // A loader whose stages a profile shows.
 bool IsTfData(const trace::LoaderInfo& loader);
 
+// One whose threads or processes make batches ahead of the loop.
+bool IsGrain(const trace::LoaderInfo& info);
+
 // Whether the loader has any of these knobs. An iterator of another library, or of the job itself,
 // has other settings (kOtherLoaderKnobs) or none; a loader without recorded settings may be of any
 // kind.

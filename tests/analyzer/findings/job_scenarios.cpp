@@ -153,12 +153,14 @@ TEST_SUITE("fast") {
       return finding->recommendation->patch;
     };
     const char* const both = R"({"num_workers":0,"threads":null,"prefetch":null})";
-    CHECK(patch(Cause::kBlocked, true, both) == Patch{{SetTo("loader.threads", int64_t{2})}});
+    // With room for two batches, or they read little ahead of the loop.
+    CHECK(patch(Cause::kBlocked, true, both) ==
+          Patch{{SetTo("loader.threads", int64_t{2}), SetTo("loader.prefetch", int64_t{64})}});
     // Threads would share the interpreter lock.
     CHECK(patch(Cause::kCpu, true, both) == Patch{{SetTo("loader.num_workers", int64_t{2})}});
     CHECK(patch(Cause::kCpu, true, R"({"threads":null,"prefetch":null})") == Patch());
     // More of those that there are.
-    const char* const threads = R"({"threads":2,"prefetch":4})";
+    const char* const threads = R"({"threads":2,"prefetch":64})";
     CHECK(patch(Cause::kBlocked, false, threads) == Patch{{SetTo("loader.threads", int64_t{4})}});
     CHECK_FALSE(found(Cause::kCpu, false, threads));
     const char* const processes = R"({"num_workers":2})";
