@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <optional>
+#include <span>
 #include <utility>
 #include <variant>
 
@@ -249,57 +250,99 @@ struct Elsewhere {
   std::string_view kind;
   std::string_view knob;
   std::string_view how;
+  // The call that takes it, if one of this name does, its argument, and its parameters by position.
+  std::string_view callee = {};
+  std::string_view argument = {};
+  std::span<const std::string_view> parameters = {};
 };
-constexpr std::array<Elsewhere, 9> kElsewhere = {{
+constexpr std::array<std::string_view, 2> kReadOptions = {"num_threads", "prefetch_buffer_size"};
+constexpr std::array<std::string_view, 3> kProcessOptions = {
+    "num_workers", "per_worker_buffer_size", "enable_profiling"};
+constexpr std::array<std::string_view, 1> kShards = {"num_shards"};
+constexpr std::array<Elsewhere, 10> kElsewhere = {{
     {"tf.data", "num_parallel_calls", "num_parallel_calls={} in each map() and interleave()"},
     {"tf.data", "prefetch", "prefetch({}) at the end of the graph"},
     {"tf.data", "threads", "threading.private_threadpool_size={} in the options of the graph"},
-    {"grain.", "prefetch", "prefetch_buffer_size={} in grain.ReadOptions"},
-    {"grain.", "threads", "num_threads={} in grain.ReadOptions"},
-    {"grain.", "num_workers", "num_workers={} in grain.MultiprocessingOptions"},
+    {"grain.", "prefetch", "prefetch_buffer_size={} in grain.ReadOptions", "ReadOptions",
+     "prefetch_buffer_size", kReadOptions},
+    {"grain.", "threads", "num_threads={} in grain.ReadOptions", "ReadOptions", "num_threads",
+     kReadOptions},
+    {"grain._src.python.data_loader.", "num_workers", "worker_count={} in grain.DataLoader",
+     "DataLoader", "worker_count"},
+    {"grain.", "num_workers", "num_workers={} in grain.MultiprocessingOptions",
+     "MultiprocessingOptions", "num_workers", kProcessOptions},
     {"nvidia.dali", "prefetch", "prefetch_queue_depth={} in the pipeline"},
     {"nvidia.dali", "threads", "num_threads={} in the pipeline"},
-    {"", "num_shards", "num_shards={} in to_iterable_dataset()"},
+    {"", "num_shards", "num_shards={} in to_iterable_dataset()", "to_iterable_dataset",
+     "num_shards", kShards},
 }};
 
-std::string HowElsewhere(const model::Loader& loader, const NewArgument& setting) {
+const Elsewhere* ElsewhereOf(const model::Loader& loader, std::string_view knob) {
   const auto known = std::find_if(kElsewhere.begin(), kElsewhere.end(), [&](const Elsewhere& each) {
-    return each.knob == setting.name && loader.info.kind.starts_with(each.kind);
+    return each.knob == knob && loader.info.kind.starts_with(each.kind);
   });
-  const std::string how = known == kElsewhere.end()
-                              ? setting.name + "=" + setting.json
-                              : fmt::format(fmt::runtime(known->how), setting.json);
-  const std::string at = setting.name == "num_shards" ? model::StreamPlaceOf(loader.info) : "";
+  return known == kElsewhere.end() ? nullptr : &*known;
+}
+
+std::string HowElsewhere(const model::Loader& loader, const NewArgument& setting,
+                         const Elsewhere* known) {
+  const std::string how = known == nullptr ? setting.name + "=" + setting.json
+                                           : fmt::format(fmt::runtime(known->how), setting.json);
+  const std::string at = model::CallPlaceOf(loader.info, setting.name);
   return fmt::format("set {}, where {} is built{}", how, loader.name,
                      at.empty() ? at : " (" + at + ")");
 }
 
-// That call, if it is in the loader's file.
-std::optional<trace::CallSite> StreamCallOf(const trace::LoaderInfo& loader) {
-  const std::string at = model::StreamPlaceOf(loader);
+// The call that takes the knob, if it is in the loader's file.
+std::optional<trace::CallSite> CallOf(const trace::LoaderInfo& loader, const Elsewhere& known) {
+  const std::string at = model::CallPlaceOf(loader, known.knob);
   trace::CallSite call;
   std::from_chars(at.data() + at.rfind(':') + 1, at.data() + at.size(), call.line);
   if (call.line == 0 || at != words::PlaceInCode(loader.file, call.line)) return std::nullopt;
-  call.names = {"to_iterable_dataset"};
-  call.parameters = {"num_shards"};
+  call.names = {std::string(known.callee)};
+  call.parameters.assign(known.parameters.begin(), known.parameters.end());
+  if (call.parameters.empty()) call.keywords = {std::string(known.argument)};
   call.source = loader.call.source;
   call.source_line = loader.call.source_line;
   return call;
 }
 
-void AddSetting(const model::Loader& loader, NewArgument setting, FileChange& file) {
-  std::optional<trace::CallSite> call = loader.info.call;
-  if (IsOtherLoaderKnob(setting.name) || !model::IsDataLoader(loader.info)) {
-    call = setting.name == "num_shards" ? StreamCallOf(loader.info) : std::nullopt;
-  }
-  if (!call) return file.by_hand.push_back(HowElsewhere(loader, setting));
+SiteChange& SiteOf(const model::Loader& loader, const trace::CallSite& call, FileChange& file) {
   auto site = std::find_if(file.sites.begin(), file.sites.end(), [&](const SiteChange& each) {
-    return each.loader == &loader && each.call == *call;
+    return each.loader == &loader && each.call == call;
   });
-  if (site == file.sites.end()) {
-    site = file.sites.insert(site, SiteChange{&loader, *std::move(call), {}});
+  if (site == file.sites.end()) site = file.sites.insert(site, SiteChange{&loader, call, {}});
+  return *site;
+}
+
+// Threads that read need a buffer of at least as many places, or some are idle. One that the patch
+// sets is as it says.
+void AddBuffer(const model::Loader& loader, const std::string& threads, const Patch& patch,
+               SiteChange& site) {
+  int64_t count = 0;
+  std::from_chars(threads.data(), threads.data() + threads.size(), count);
+  const bool sets =
+      std::any_of(patch.changes.begin(), patch.changes.end(), [&](const auto& change) {
+        const auto* const set = std::get_if<SetChange>(&change);
+        return set != nullptr && set->path == loader.name + ".prefetch";
+      });
+  if (sets || model::LoaderSpecOf(loader.info).prefetch >= count) return;
+  site.settings.push_back({std::string(kReadOptions[1]), threads});
+}
+
+void AddSetting(const model::Loader& loader, NewArgument setting, const Patch& patch,
+                FileChange& file) {
+  if (!IsOtherLoaderKnob(setting.name) && model::IsDataLoader(loader.info)) {
+    SiteOf(loader, loader.info.call, file).settings.push_back(std::move(setting));
+    return;
   }
-  site->settings.push_back(std::move(setting));
+  const Elsewhere* const known = ElsewhereOf(loader, setting.name);
+  const auto call =
+      known == nullptr || known->callee.empty() ? std::nullopt : CallOf(loader.info, *known);
+  if (!call) return file.by_hand.push_back(HowElsewhere(loader, setting, known));
+  SiteChange& site = SiteOf(loader, *call, file);
+  site.settings.push_back({std::string(known->argument), setting.json});
+  if (known->argument == kReadOptions[0]) AddBuffer(loader, setting.json, patch, site);
 }
 
 const model::Loader* LoaderNamed(const model::Run& run, std::string_view name) {
@@ -347,7 +390,7 @@ std::vector<SourceChange> SourceChangesOf(const model::Run& run, const Patch& pa
       return each.loader->info.file == loader->info.file;
     });
     if (file == files.end()) file = files.insert(file, FileChange{loader, {}, {}});
-    AddSetting(*loader, {set->path.substr(dot + 1), set->value}, *file);
+    AddSetting(*loader, {set->path.substr(dot + 1), set->value}, patch, *file);
   }
   for (const FileChange& file : files) changes.push_back(ChangeOf(file, run.info));
   return changes;

@@ -51,6 +51,7 @@ std::vector<GraphNode> GraphOf(const trace::LoaderInfo& loader) {
     made.function = TextIn(node, "function");
     const bool is_line = line != node.end() && line->is_number_unsigned();
     made.line = is_line ? static_cast<uint32_t>(line->get<uint64_t>() & 0xffffffffU) : 0;
+    made.elsewhere = TextIn(node, "elsewhere");
     made.calls = JsonIn(node, "num_parallel_calls");
     made.buffer = JsonIn(node, "buffer_size");
   }

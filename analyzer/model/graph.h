@@ -16,8 +16,10 @@ struct GraphNode {
   std::string op;        // "ParallelMap"
   std::string function;  // the job's function that it calls
   uint32_t line = 0;     // of the call, in the loader's file; 0: in another file, or unknown
-  std::string calls;     // num_parallel_calls as JSON: 4, "autotune"; empty: none
-  std::string buffer;    // buffer_size, in the same form
+  // "data.py:7", of a map's call in another file; empty: none
+  std::string elsewhere = {};
+  std::string calls;   // num_parallel_calls as JSON: 4, "autotune"; empty: none
+  std::string buffer;  // buffer_size, in the same form
 };
 
 // From the source to the node that the loop iterates over. Empty for other loaders.

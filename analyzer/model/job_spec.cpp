@@ -59,9 +59,9 @@ std::map<std::string, std::string> SettingsOf(const trace::LoaderInfo& info) {
   return settings;
 }
 
-std::string StreamPlaceOf(const trace::LoaderInfo& info) {
+std::string CallPlaceOf(const trace::LoaderInfo& info, std::string_view knob) {
   const Settings settings = SettingsOf(info);
-  const auto at = settings.find("num_shards_at");
+  const auto at = settings.find(std::string(knob) + "_at");
   const bool text = at != settings.end() && at->second.size() > 2 && at->second.front() == '"';
   return text ? at->second.substr(1, at->second.size() - 2) : "";
 }
@@ -75,9 +75,11 @@ std::string ItemInWords(const Run& run, ItemId item) {
 
 bool IsTfData(const trace::LoaderInfo& loader) { return loader.kind.starts_with("tf.data"); }
 
+bool IsGrain(const trace::LoaderInfo& info) { return info.kind.starts_with("grain."); }
+
 bool IsDataLoader(const trace::LoaderInfo& info) {
   // grain's processes are a setting that is called like those of a DataLoader.
-  if (IsTfData(info) || info.kind.starts_with("grain.")) return false;
+  if (IsTfData(info) || IsGrain(info)) return false;
   const Settings settings = SettingsOf(info);
   return settings.empty() || std::any_of(kLoaderKnobs.begin(), kLoaderKnobs.end(), [&](auto knob) {
            return settings.contains(std::string(knob));

@@ -35,11 +35,15 @@ constexpr std::array<std::string_view, 7> kLoaderKnobs = {
     "batch_size", "num_workers", "prefetch_factor",        "persistent_workers",
     "pin_memory", "in_order",    "multiprocessing_context"};
 
-// "data.py:7", where the job's own code divides the loader's stream into shards; empty: nowhere.
-std::string StreamPlaceOf(const trace::LoaderInfo& info);
+// "data.py:7", the job's own call that takes a knob which the loader's constructor does not:
+// "num_shards" where it divides the stream, "threads" where it makes the options. Empty: unknown.
+std::string CallPlaceOf(const trace::LoaderInfo& info, std::string_view knob);
 
 // A loader whose stages a profile shows.
 bool IsTfData(const trace::LoaderInfo& loader);
+
+// One whose threads or processes make batches ahead of the loop.
+bool IsGrain(const trace::LoaderInfo& info);
 
 // Whether the loader has any of these knobs. An iterator of another library, or of the job itself,
 // has other settings (kOtherLoaderKnobs) or none; a loader without recorded settings may be of any

@@ -7,6 +7,8 @@
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -103,23 +105,36 @@ bool NeedsWorkers(const std::string& field) {
          field == "multiprocessing_context" || field == "in_order";
 }
 
+// The call at "data.py:7", which is in `file` if that has this name: the trace has no more of it.
+std::optional<RecordedCall> CallAt(std::string_view knob, const std::string& at,
+                                   const std::string& file) {
+  const size_t colon = at.rfind(':');
+  if (colon == std::string::npos) return std::nullopt;
+  const std::string name = at.substr(0, colon);
+  RecordedCall call{std::string(knob), fs::path(file).filename() == name ? file : name, 0};
+  std::from_chars(at.data() + colon + 1, at.data() + at.size(), call.line);
+  if (call.line == 0) return std::nullopt;
+  return call;
+}
+
 // The calls behind `loader`, which is constructed in `file` now.
 std::vector<RecordedCall> CallsOf(const trace::LoaderInfo& loader, const std::string& file) {
+  constexpr std::string_view kCalls = "num_parallel_calls";
   std::vector<RecordedCall> calls;
+  const auto add = [&](std::optional<RecordedCall> call) {
+    if (call && std::find(calls.begin(), calls.end(), *call) == calls.end()) {
+      calls.push_back(*std::move(call));
+    }
+  };
   for (const model::GraphNode& node : model::GraphOf(loader)) {
     const std::string_view method = model::BaseOf(node.op);
-    if (node.line == 0 || (method != "Map" && method != "Interleave")) continue;
-    RecordedCall call{"num_parallel_calls", file, node.line};
-    if (std::find(calls.begin(), calls.end(), call) == calls.end()) calls.push_back(call);
+    if (method != "Map" && method != "Interleave") continue;
+    if (node.line != 0) add(RecordedCall{std::string(kCalls), file, node.line});
+    add(CallAt(kCalls, node.elsewhere, file));
   }
-  const std::string at = model::StreamPlaceOf(loader);
-  const size_t colon = at.rfind(':');
-  if (colon == std::string::npos) return calls;
-  // The trace has the name of its file alone.
-  const std::string name = at.substr(0, colon);
-  RecordedCall call{"num_shards", fs::path(file).filename() == name ? file : name, 0};
-  std::from_chars(at.data() + colon + 1, at.data() + at.size(), call.line);
-  if (call.line != 0) calls.push_back(std::move(call));
+  for (const std::string_view knob : {"num_workers", "prefetch", "threads", "num_shards"}) {
+    add(CallAt(knob, model::CallPlaceOf(loader, knob), file));
+  }
   return calls;
 }
 

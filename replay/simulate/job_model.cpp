@@ -46,6 +46,32 @@ const LoaderSpec& LoaderOf(const Workload& workload, const Evaluation& evaluatio
   return evaluation.costs->loader;
 }
 
+// Processes of grain: one batch in its buffer, and one that waits for room there.
+constexpr int64_t kAheadOfGrain = 2;
+
+// The threads of grain share the interpreter's lock with the loop: they compute beside it, or
+// never.
+bool LockUnknown(const JobCosts& costs, const LoaderSpec& loader) {
+  return costs.of_grain && loader.num_workers == 0 && loader.threads > 0;
+}
+
+// The threads or processes of grain as workers that make whole batches.
+void TakeGrain(const JobCosts& costs, const LoaderSpec& loader, Unknowns unknowns,
+               JobSetup& setup) {
+  const bool threads = loader.num_workers == 0;
+  const int64_t count = threads ? loader.threads : loader.num_workers;
+  const auto buffered = static_cast<int64_t>(static_cast<double>(loader.prefetch) / costs.samples);
+  setup.workers = static_cast<uint32_t>(count);
+  setup.ahead = static_cast<uint32_t>(
+      threads ? std::max<int64_t>(1, buffered / std::max<int64_t>(1, count)) : kAheadOfGrain);
+  setup.in_order = true;
+  setup.persistent = true;  // changes where they start again are not predicted
+  setup.pins = false;
+  if (LockUnknown(costs, loader) && unknowns == Unknowns::kMost) {
+    setup.cores = std::min(setup.cores, 1.0);
+  }
+}
+
 bool WorkersUnknown(const JobCosts& costs, const LoaderSpec& loader) {
   return loader.num_workers > 0 && !costs.sends;
 }
@@ -90,9 +116,10 @@ JobSetup SetupOfLoader(const JobCosts& costs, const LoaderSpec& loader, double c
   setup.pins = loader.pin_memory && costs.pins;
   setup.cores = cores;
   if (costs.start.has_value()) setup.start = *costs.start;
+  if (costs.of_grain) TakeGrain(costs, loader, unknowns, setup);
   if (WorkersUnknown(costs, loader)) {
-    Assume(unknowns == Unknowns::kLeast ? kLeastGuess : kMostGuess, loader.multiprocessing_context,
-           setup);
+    Assume(unknowns == Unknowns::kLeast ? kLeastGuess : kMostGuess,
+           costs.of_grain ? StartMethod::kSpawn : loader.multiprocessing_context, setup);
   }
   if (PinningUnknown(costs, loader)) AssumePinning(costs, loader.pin_memory, unknowns, setup);
   return setup;
@@ -133,7 +160,7 @@ double EvaluationScale(const Workload& workload, double cores, Unknowns unknowns
 bool HasUnknowns(const Workload& workload) {
   const JobCosts& costs = *workload.recorded->job;
   const auto unknown = [](const JobCosts& of, const LoaderSpec& loader) {
-    return WorkersUnknown(of, loader) || PinningUnknown(of, loader);
+    return WorkersUnknown(of, loader) || PinningUnknown(of, loader) || LockUnknown(of, loader);
   };
   return unknown(costs, LoaderOf(workload)) ||
          std::any_of(

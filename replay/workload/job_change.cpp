@@ -17,6 +17,7 @@ constexpr double kMathDoubt = 0.10;    // per doubling: the parallel part of the
 constexpr double kSizeDoubt = 0.10;    // per doubling: only one size was seen
 constexpr double kShardsDoubt = 0.10;  // of an iterable data set's other shards
 constexpr double kOrderDoubt = 0.02;
+constexpr double kHelpersDoubt = 0.05;  // threads and processes of grain make parts of batches
 
 class JobComparison {
  public:
@@ -73,6 +74,7 @@ class JobComparison {
 
   void CompareLoader(const std::string& name, const LoaderSpec& now, const JobCosts& costs) {
     const LoaderSpec& before = costs.loader;
+    if (costs.of_grain) return CompareGrain(name, now, costs);
     if (now.num_workers != before.num_workers) CompareWorkers(name, now, costs);
     if (now.pin_memory != before.pin_memory) ComparePinning(name, costs);
     if (now.num_shards != before.num_shards) {
@@ -92,6 +94,35 @@ class JobComparison {
     }
     if (now.in_order != before.in_order) Doubt(kOrderDoubt);
     CompareBatch(name, before, now);
+  }
+
+  // Its processes make whole batches, its threads the elements that its buffer has room for.
+  void CompareGrain(const std::string& name, const LoaderSpec& now, const JobCosts& costs) {
+    const LoaderSpec& before = costs.loader;
+    if (now == before) return;
+    const std::string processes = name + ".num_workers";
+    const std::string threads = name + ".threads";
+    const bool starts = before.num_workers > 0 || now.num_workers > 0;
+    if (starts && (before.threads > 0 || now.threads > 0)) {
+      return Cannot(before.num_workers != now.num_workers ? processes : threads,
+                    "one run does not show threads in processes");
+    }
+    if (starts && !costs.passes.empty()) {
+      return Cannot(processes, "the recording does not show how processes start in each epoch");
+    }
+    const auto reads_ahead = [&](const LoaderSpec& loader) {
+      return loader.threads == 0 || static_cast<double>(loader.prefetch) >= costs.samples;
+    };
+    if (!reads_ahead(before) || !reads_ahead(now)) {
+      return Cannot(threads,
+                    "the buffer of its threads has room for less than a batch, so that "
+                    "little of their work is ahead of the loop");
+    }
+    if (starts) return CompareWorkers(name, now, costs);
+    Doubt(kProcessesDoubt * Doublings(before.threads, now.threads));
+    Doubt(kHelpersDoubt, threads +
+                             ": threads share the interpreter's lock: assumes that what they "
+                             "compute is done beside the loop, or in turns with it");
   }
 
   void ComparePinning(const std::string& name, const JobCosts& costs) {

@@ -62,6 +62,7 @@ class JobReader {
             const model::Loader& loader)
       : run_(run), attribution_(attribution), loader_(loader), processes_(run.processes.size()) {
     costs_.loader = model::LoaderSpecOf(loader.info);
+    costs_.of_grain = model::IsGrain(loader.info);
   }
 
   Result<JobCosts> Read(std::vector<std::string>& limits) {
@@ -71,6 +72,7 @@ class JobReader {
     }
     ReadCounters();
     TakeBatches();
+    TakeAhead();
     if (costs_.batches.empty()) {
       return Error{ErrorKind::kInput, "what is in the loader's batches was not seen", run_.path,
                    "record a job whose loader's work the shim knows"};
@@ -113,6 +115,7 @@ class JobReader {
   void ReadCounters();
   void TakeFirsts();
   void TakeBatches();
+  void TakeAhead();
   void TakeAllBatches();
   double TakeEvaluated();
   void TakePinning();
@@ -146,6 +149,7 @@ class JobReader {
   std::vector<Role> roles_;     // by stage
   std::vector<Shares> shares_;  // by stage
   bool collates_ = false;
+  Cost ahead_;  // of grain: what its threads and processes did in the window
   std::map<uint64_t, Row> rows_;
   std::map<uint64_t, int64_t> step_cpu_ns_;  // by item
   std::vector<Process> processes_;
@@ -232,6 +236,13 @@ void JobReader::ReadWork(const model::Track& track, size_t span, Role role, Proc
   const StageId stage = run_.ClassOf(track, span).stage;
   const auto own = static_cast<double>(spans.DurationNs(span));
   const Cost cost = CostOf(own, std::min(static_cast<double>(taken), own), 0, shares_[stage.value]);
+  if (costs_.of_grain && !ItemId{item}.known()) {
+    const attribution::Window& window = attribution_.window;
+    const bool counts =
+        spans.start_ns[span] >= window.start_ns && spans.start_ns[span] < window.end_ns;
+    if (counts) Add(ahead_, cost);
+    return;
+  }
   Row& row = rows_[item];
   const std::string_view name = track.info.name;
   if (role == Role::kFetch && name.starts_with(kWorkerName)) {
@@ -318,6 +329,32 @@ void JobReader::TakeBatches() {
   }
   costs_.sends = sent > 0;
   if (costs_.batches.size() > kMostBatches) costs_.batches.resize(kMostBatches);
+}
+
+// What makes batches ahead of the loop names none of them.
+void JobReader::TakeAhead() {
+  const attribution::Window& window = attribution_.window;
+  if (!costs_.of_grain || window.rows == 0) return;
+  double samples = 0;
+  for (const auto& step : attribution_.steps) samples += step.samples;
+  costs_.samples =
+      std::max(1.0, samples / static_cast<double>(std::max<size_t>(1, attribution_.steps.size())));
+  if (costs_.loader.num_workers == 0 && costs_.loader.threads == 0) return;
+  BatchCost total;
+  total.fetch = ahead_;
+  // The loop itself puts elements together. When it is off the CPU, it waits for these threads.
+  for (const BatchCost& batch : costs_.batches) total.receive.cpu_ns += batch.fetch.cpu_ns;
+  const auto each = [&](Cost& cost) {
+    cost.cpu_ns /= static_cast<float>(window.rows);
+    cost.blocked_ns /= static_cast<float>(window.rows);
+    cost.io_ns /= static_cast<float>(window.rows);
+  };
+  each(total.fetch);
+  each(total.receive);
+  const bool seen = total.fetch.cpu_ns + total.fetch.blocked_ns + total.fetch.io_ns > 0;
+  costs_.batches.assign(seen ? 1 : 0, total);
+  costs_.first = 0;
+  costs_.sends = seen;
 }
 
 // Unfiltered: a warm-up cannot be recognized in an evaluation.
@@ -573,7 +610,15 @@ Result<JobCosts> CostsOfJob(const model::Run& run, const attribution::Attributio
     return Error{ErrorKind::kInput, "no data loader feeds the job's steps", run.path,
                  "record a job that trains from PyTorch's DataLoader"};
   }
-  if (!model::IsDataLoader(feeds->info)) {
+  if (model::IsTfData(feeds->info)) {
+    return Error{
+        ErrorKind::kInput,
+        "tf.data's work is seen only in windows of TensorFlow's profiler, which slow it down",
+        run.path,
+        "run it with other settings (stallscope replay); the report estimates what more "
+        "parallel calls gain"};
+  }
+  if (!model::IsDataLoader(feeds->info) && !model::IsGrain(feeds->info)) {
     return Error{ErrorKind::kInput,
                  "how the loader's own library divides its work is not predicted", run.path,
                  "run it with other settings (stallscope replay)"};

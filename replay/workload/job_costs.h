@@ -60,6 +60,10 @@ struct Evaluation {
 
 struct JobCosts {
   LoaderSpec loader;  // as it was recorded
+  // Of grain: threads or processes make batches ahead of the loop, or parts of them: all batches
+  // have the mean cost. Without any, each has its own.
+  bool of_grain = false;
+  double samples = 1;  // of a batch
   // In the order of the loader's passes, and in each of the batches; begins with number `first`,
   // behind the warm-up.
   std::vector<BatchCost> batches;

@@ -280,8 +280,9 @@ def jobs(build, repeats, row, interval):
 
 # Loaders of the accuracy table's sound jobs, with steps of 10 ms.
 LOADERS = ("sound_map_2w_10ms", "sound_generator", "sound_thread", "sound_pool", "sound_webdataset",
-           "sound_datasets", "sound_stateful", "sound_streaming", "sound_litdata", "sound_lightning",
-           "sound_accelerate", "sound_trainer", "sound_grain", "sound_tf", "sound_tf_store")
+           "sound_datasets", "sound_datasets_stream", "sound_stateful", "sound_nodes",
+           "sound_streaming", "sound_litdata", "sound_lightning", "sound_accelerate", "sound_trainer",
+           "sound_grain", "sound_tf", "sound_tf_store", "sound_keras")
 JOBS = os.path.join(HERE, "..", "accuracy", "jobs")
 
 

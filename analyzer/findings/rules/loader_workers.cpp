@@ -125,6 +125,16 @@ std::optional<Helpers> HelpersOf(const model::Loader& loader, bool waits) {
   return std::nullopt;
 }
 
+// Elements that threads may read ahead: less than two batches would not hide the loading of one
+// behind the step on the other. 0: the buffer has room for as many.
+int64_t BufferFor(const Case& c, const model::Loader& loader) {
+  double samples = 0;
+  for (const auto& step : c.attribution.steps) samples += step.samples;
+  samples /= static_cast<double>(std::max<size_t>(1, c.attribution.steps.size()));
+  const auto wanted = static_cast<int64_t>(std::ceil(2 * samples));
+  return model::LoaderSpecOf(loader.info).prefetch >= wanted ? 0 : wanted;
+}
+
 // For a stage of a loop without a DataLoader: the job itself decides which thread makes its
 // batches, unless its library has a setting for that.
 void CheckLoop(const Case& c, StageId stage, const model::Loader& loader,
@@ -159,8 +169,14 @@ void CheckLoop(const Case& c, StageId stage, const model::Loader& loader,
                    alone ? Duration(use.service_ns.mean) + " per batch, " : "", Percent(burned)));
   draft.args.value = std::to_string(wanted);
   if (helpers) {
-    RecommendUnpriced(draft, fmt::format("load in {} {}", wanted, helpers->name),
-                      LoaderSetting(c, stage, helpers->knob, wanted),
+    std::string what = fmt::format("load in {} {}", wanted, helpers->name);
+    Patch patch = LoaderSetting(c, stage, helpers->knob, wanted);
+    if (const int64_t buffer = helpers->knob == "threads" ? BufferFor(c, loader) : 0; buffer > 0) {
+      what += fmt::format(", up to {} elements ahead", buffer);
+      const Patch ahead = LoaderSetting(c, stage, "prefetch", buffer);
+      patch.changes.insert(patch.changes.end(), ahead.changes.begin(), ahead.changes.end());
+    }
+    RecommendUnpriced(draft, what, std::move(patch),
                       WasNotPredicted(fmt::format("what more {} cost and gain", helpers->name)));
   } else {
     RecommendUnpriced(draft,

@@ -1,6 +1,12 @@
 // Row 21: a source that only one reader at a time can read, such as a Python generator.
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+
 #include "analyzer/findings/named_ops.h"
 #include "analyzer/findings/rules/rule.h"
+#include "analyzer/model/job_spec.h"
 
 namespace stallscope::findings::serial_source {
 namespace {
@@ -11,12 +17,59 @@ constexpr Advice kInTensorFlow = {
         R"py(ds = ds.map(function_of_tensors, num_parallel_calls={value})  # tf.image, tf.io, tf.strings)py",
 };
 
+constexpr Advice kInKeras = {
+    .tf_data = R"py(data = Data(..., workers={value}, use_multiprocessing=True)  # a PyDataset)py",
+};
+
+// The Keras PyDataset of a job that a stage's generator calls.
+struct PyDataset {
+  int64_t workers = 1;
+  bool processes = false;
+};
+std::optional<PyDataset> PyDatasetOf(const Case& c, const trace::StageInfo& stage) {
+  if (stage.loader.value >= c.run.loaders.size()) return std::nullopt;
+  const auto settings = model::SettingsOf(c.run.loaders[stage.loader.value].info);
+  const auto workers = settings.find("py_dataset_workers");
+  if (workers == settings.end()) return std::nullopt;
+  PyDataset data;
+  std::from_chars(workers->second.data(), workers->second.data() + workers->second.size(),
+                  data.workers);
+  data.workers = std::clamp<int64_t>(data.workers, 1, kMostWorkers);
+  const auto processes = settings.find("py_dataset_processes");
+  data.processes = processes != settings.end() && processes->second == "true";
+  return data;
+}
+
+// Loads in processes what Keras loads in the thread of a generator, or in threads that share a
+// lock.
+void Keras(const Case& c, const trace::StageInfo& stage, const PyDataset& data, double share,
+           std::vector<Draft>& drafts) {
+  const auto cores = static_cast<int64_t>(std::llround(c.attribution.cpu.cores));
+  const int64_t workers = std::max<int64_t>(data.processes ? 2 * data.workers : 2, cores);
+  Draft draft = About(
+      c, stage.id, share,
+      fmt::format(
+          "{} of step time is spent waiting for the job's PyDataset, which has {}", Percent(share),
+          Counted(static_cast<uint64_t>(data.workers), data.processes ? "worker process" : "thread",
+                  data.processes ? "worker processes" : "threads")));
+  draft.args.value = std::to_string(workers);
+  draft.advice = &kInKeras;
+  RecommendUnpriced(
+      draft,
+      fmt::format("load in processes: workers={}, use_multiprocessing=True where the PyDataset is "
+                  "constructed",
+                  workers),
+      Patch(), "Keras's workers are not recorded: record the change");
+  drafts.push_back(std::move(draft));
+}
+
 // For an imported run, in its framework's terms.
 void Python(const Case& c, const Load* load, const trace::StageInfo& stage,
             const attribution::StageUse& use, std::vector<Draft>& drafts) {
   if (!Worth(c, Category::kInputStall)) return;
   const double share = BlamedForWork(c, stage.id);
   if (share < kModerateShare) return;
+  if (const auto data = PyDatasetOf(c, stage)) return Keras(c, stage, *data, share, drafts);
   const bool source = RoleOf(c, stage.id) == StageRole::kSource;
   const std::optional<NamedOp> python = OpsOfFamily(c, OpFamily::kPython);
   const std::string how =

@@ -356,6 +356,11 @@ def sound_datasets():
     train(hugging(rows(10**5).with_transform(augment(0.00005)), 2), 40)
 
 
+@sound("datasets", "sound_datasets_stream")
+def sound_datasets_stream():
+    train(hugging(rows(10**5).to_iterable_dataset(num_shards=4).map(augment(0.00005)), 2), 40)
+
+
 # torchdata's StatefulDataLoader.
 
 
@@ -383,6 +388,40 @@ def stateful_slow_collate():
 @sound("torchdata", "sound_stateful")
 def sound_stateful():
     train(stateful(jobs.Samples(), 2), 30)
+
+
+# torchdata.nodes.
+
+
+def noded(prepare, threads, ahead=2):
+    from torchdata.nodes import Batcher, IterableWrapper, Loader, Mapper, ParallelMapper, Prefetcher
+
+    mapped = ParallelMapper(IterableWrapper(range(10**6)), prepare, num_workers=threads)
+    batches = Mapper(Batcher(mapped, BATCH), torch.stack)
+    return Loader(Prefetcher(batches, ahead) if ahead else batches)
+
+
+def element(work, seconds):
+    def prepare(i):
+        work(seconds)
+        return torch.full((256,), float(i % 7))
+
+    return prepare
+
+
+@planted("torchdata", "fetch", "cpu cpu_contention", "prepare")
+def nodes_slow_op():
+    train(noded(element(burn, cost(10) / BATCH), 0, 0))
+
+
+@planted("torchdata", "fetch loader", "blocked", "prepare")
+def nodes_slow_store():
+    train(noded(element(time.sleep, cost(40) / BATCH), 2))
+
+
+@sound("torchdata", "sound_nodes")
+def sound_nodes():
+    train(noded(element(time.sleep, 0), 1), 30)
 
 
 # More of MosaicML streaming.

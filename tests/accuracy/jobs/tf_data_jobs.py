@@ -76,14 +76,20 @@ def loop(data, step_ms=None, compute=burn):
 
 
 def fit(data, units=1024):
+    units = 16 if planting.options.step_ms else units
     model = keras.Sequential([keras.layers.Flatten(), keras.layers.Dense(units),
                               keras.layers.Dense(units), keras.layers.Dense(1)])
     model.compile(optimizer="sgd", loss="mse")
     ended = []
+    step_ms = planting.options.step_ms or 0  # else the model alone decides
+
+    def on_train_batch_end(batch, logs):
+        burn(step_ms / 1000)
+        ended.append(time.monotonic())
+
     model.fit(data.map(lambda x: (x, tf.zeros((planting.BATCH, 1)))), verbose=0,
               steps_per_epoch=planting.options.steps,
-              callbacks=[keras.callbacks.LambdaCallback(
-                  on_train_batch_end=lambda batch, logs: ended.append(time.monotonic()))])
+              callbacks=[keras.callbacks.LambdaCallback(on_train_batch_end=on_train_batch_end)])
     planting.finish(ended)
 
 

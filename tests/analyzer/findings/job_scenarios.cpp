@@ -153,12 +153,14 @@ TEST_SUITE("fast") {
       return finding->recommendation->patch;
     };
     const char* const both = R"({"num_workers":0,"threads":null,"prefetch":null})";
-    CHECK(patch(Cause::kBlocked, true, both) == Patch{{SetTo("loader.threads", int64_t{2})}});
+    // With room for two batches, or they read little ahead of the loop.
+    CHECK(patch(Cause::kBlocked, true, both) ==
+          Patch{{SetTo("loader.threads", int64_t{2}), SetTo("loader.prefetch", int64_t{64})}});
     // Threads would share the interpreter lock.
     CHECK(patch(Cause::kCpu, true, both) == Patch{{SetTo("loader.num_workers", int64_t{2})}});
     CHECK(patch(Cause::kCpu, true, R"({"threads":null,"prefetch":null})") == Patch());
     // More of those that there are.
-    const char* const threads = R"({"threads":2,"prefetch":4})";
+    const char* const threads = R"({"threads":2,"prefetch":64})";
     CHECK(patch(Cause::kBlocked, false, threads) == Patch{{SetTo("loader.threads", int64_t{4})}});
     CHECK_FALSE(found(Cause::kCpu, false, threads));
     const char* const processes = R"({"num_workers":2})";
@@ -171,6 +173,27 @@ TEST_SUITE("fast") {
     CHECK(said(threads) == "set num_threads=4 in grain.ReadOptions, where loader is built");
     CHECK(said(processes) ==
           "set num_workers=4 in grain.MultiprocessingOptions, where loader is built");
+  }
+
+  TEST_CASE("job: a Keras data set in Python gets workers") {
+    const auto advice = [](const char* settings) {
+      CaseBuilder b;
+      MakeJob(b, Cause::kUnknown);
+      b.attribution.cpu.cores = 2;
+      b.run.loaders[0].info.kind = "tf.data.Dataset";
+      b.run.loaders[0].info.settings_json = settings;
+      trace::StageInfo& stage = b.run.stages[b.IdOf("decode").value];
+      stage.kind = "Generator";
+      const auto found = b.FindingOf("serial-source");
+      REQUIRE(found);
+      return found->text + "; " + found->recommendation->text;
+    };
+    const auto data = advice(R"({"py_dataset_workers":1,"py_dataset_processes":false})");
+    CHECK(Has(data, "the job's PyDataset, which has 1 thread"));
+    CHECK(Has(data, "workers=2, use_multiprocessing=True"));
+    CHECK(Has(advice(R"({"py_dataset_workers":3,"py_dataset_processes":true})"),
+              "which has 3 worker processes; load in processes: workers=6"));
+    CHECK(Has(advice("{}"), "is a Python generator"));
   }
 
   TEST_CASE("job: fewer shards than workers get advice on how to write more") {

@@ -429,6 +429,54 @@ TEST_SUITE("fast") {
     }
   }
 
+  TEST_CASE("source change: options of grain are set where the job makes them") {
+    model::Loader loader = LoaderOf(
+        "options = grain.ReadOptions(num_threads=2, prefetch_buffer_size=4)\n"
+        "data = data.mp_prefetch(grain.MultiprocessingOptions(2))\nfor batch in «data»:\n");
+    loader.info.kind = "grain._src.python.dataset.transformations.batch._BatchDatasetIterator";
+    loader.info.call.names = {};
+    loader.info.settings_json =
+        R"({"threads":2,"threads_at":"train.py:1","prefetch":4,"prefetch_at":"train.py:1",
+            "num_workers":2,"num_workers_at":"train.py:2"})";
+    const auto changed = [&](const Patch& patch) {
+      const auto changes = findings::SourceChangesOf(RunOf({loader}), patch);
+      REQUIRE(changes.size() == 1);
+      CHECK(changes[0].by_hand.empty());
+      REQUIRE(changes[0].lines.size() == 1);
+      return changes[0].lines[0].after.substr(0, changes[0].lines[0].after.find("for batch"));
+    };
+    const std::string processes = "data = data.mp_prefetch(grain.MultiprocessingOptions(2))\n";
+    CHECK(
+        changed({{SetTo("loader.threads", int64_t{3}), SetTo("loader.num_workers", int64_t{4})}}) ==
+        "options = grain.ReadOptions(num_threads=3, prefetch_buffer_size=4)\n"
+        "data = data.mp_prefetch(grain.MultiprocessingOptions(4))\n");
+    // With a buffer for each thread, unless the patch sets the buffer.
+    CHECK(changed({{SetTo("loader.threads", int64_t{8})}}) ==
+          "options = grain.ReadOptions(num_threads=8, prefetch_buffer_size=8)\n" + processes);
+    CHECK(changed({{SetTo("loader.prefetch", int64_t{6}), SetTo("loader.threads", int64_t{8})}}) ==
+          "options = grain.ReadOptions(num_threads=8, prefetch_buffer_size=6)\n" + processes);
+    const auto by_hand = [&](const char* knob) {
+      const auto changes =
+          findings::SourceChangesOf(RunOf({loader}), Set(std::string("loader.") + knob, 3));
+      REQUIRE(changes.size() == 1);
+      CHECK(changes[0].diff.empty());
+      return changes[0].by_hand.at(0);
+    };
+    loader.info.settings_json = R"({"threads":2,"threads_at":"data.py:7","num_workers":0,
+        "num_workers_at":"train.py:3"})";
+    CHECK(by_hand("threads") ==
+          "set num_threads=3 in grain.ReadOptions, where loader is built (data.py:7)");
+    CHECK(Has(by_hand("num_workers"), "not a plain call to MultiprocessingOptions"));
+    loader.info.kind = "grain._src.python.data_loader.DataLoaderIterator";
+    loader.info.settings_json = R"({"num_workers":0,"num_workers_at":"data.py:7"})";
+    CHECK(by_hand("num_workers") ==
+          "set worker_count=3 in grain.DataLoader, where loader is built (data.py:7)");
+    loader.info.settings_json = R"({"num_workers":0,"num_workers_at":"train.py:1"})";
+    loader.info.call.source = "data = DataLoader(data_source=s)\n";
+    CHECK(changed(Set("loader.num_workers", 3)) ==
+          "data = DataLoader(data_source=s, worker_count=3)\n");
+  }
+
   TEST_CASE("source change: settings of other libraries are described") {
     model::Loader loader = LoaderOf("l = «DataLoader(s)»\n");
     const auto said = [&](const char* kind, const char* knob) {

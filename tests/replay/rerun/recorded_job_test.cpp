@@ -237,12 +237,14 @@ TEST_SUITE("fast") {
     info.kind = "tf.data.Dataset";
     info.settings_json = R"({"num_parallel_calls": 2, "prefetch": 2, "graph": [
         {"op": "Range", "line": 5}, {"op": "ParallelMapV2", "line": 6}, {"op": "Map"},
-        {"op": "Interleave", "line": 7}, {"op": "Map", "line": 6}, {"op": "Prefetch", "line": 8}]})";
+        {"op": "Interleave", "line": 7}, {"op": "Map", "line": 6}, {"op": "Prefetch", "line": 8},
+        {"op": "ParallelMap", "elsewhere": "data.py:4"}]})";
     const JobPlan graph = PlanOf(run, "/mnt/job");
     CHECK(Joined(RunArguments(graph, With(graph, {"loader.num_parallel_calls=4"})).value()) ==
           "--steps=151 --set=loader.num_parallel_calls=4 "
           "--at=loader.num_parallel_calls=/mnt/job/train.py:6 "
-          "--at=loader.num_parallel_calls=/mnt/job/train.py:7 --at=loader=/mnt/job/train.py:12");
+          "--at=loader.num_parallel_calls=/mnt/job/train.py:7 "
+          "--at=loader.num_parallel_calls=data.py:4 --at=loader=/mnt/job/train.py:12");
     CHECK(Joined(RunArguments(graph, With(graph, {"loader.prefetch=4"})).value()) ==
           "--steps=151 --set=loader.prefetch=4 --at=loader=/mnt/job/train.py:12");
     // Of another file the trace has only the name.
@@ -256,6 +258,16 @@ TEST_SUITE("fast") {
             "--steps=151 --set=loader.num_shards=2 --at=loader.num_shards=" + std::string(place) +
                 " --at=loader=/home/user/job/train.py:12");
     }
+    info.kind = "grain._src.python.dataset.transformations.batch._BatchDatasetIterator";
+    info.settings_json = R"({"num_workers": 2, "num_workers_at": "train.py:3", "threads": 2,
+        "threads_at": "data.py:7", "prefetch": 4, "prefetch_at": "data.py:7"})";
+    const JobPlan options = PlanOf(run);
+    CHECK(
+        Joined(RunArguments(options, With(options, {"loader.num_workers=4", "loader.threads=3"}))
+                   .value()) ==
+        "--steps=151 --set=loader.num_workers=4 "
+        "--at=loader.num_workers=/home/user/job/train.py:3 --at=loader=/home/user/job/train.py:12 "
+        "--set=loader.threads=3 --at=loader.threads=data.py:7");
     info.settings_json = R"({"num_workers": 2, "num_shards": 1, "num_shards_at": "data.py"})";
     CHECK(PlanOf(run).loaders[0].calls.empty());
   }

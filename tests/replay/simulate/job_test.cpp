@@ -364,6 +364,55 @@ TEST_SUITE("fast") {
     CHECK(changed.value().unpriceable.starts_with("loader.num_shards: "));
   }
 
+  TEST_CASE("job: the threads and processes of grain") {
+    const auto loading = [](const stallscope::replay::Cost& fetch) {
+      MadeJob job(fetch, CostMs(5));
+      job.costs.of_grain = true;
+      job.costs.samples = 4;
+      job.costs.loader = LoaderSpec();
+      job.costs.loader.knobs = {"num_workers", "prefetch", "threads"};
+      job.costs.sends = false;
+      job.costs.start.reset();
+      return job;
+    };
+    const auto with = [](const MadeJob& job, const std::vector<std::string>& settings) {
+      const auto changed = WithSettings(job.Make(), settings);
+      REQUIRE(changed.ok());
+      CHECK(changed.value().unpriceable == "");
+      return Simulate(changed.value().workload);
+    };
+    // Waiting is shared, with or without the lock.
+    const MadeJob waits = loading(CostMs(0, 20));
+    CHECK(Simulate(waits.Make()).samples_per_s == Near(1e3 / 25));
+    const Prediction beside = with(waits, {"loader.threads=2", "loader.prefetch=8"});
+    CHECK(beside.samples_per_s == Near(1e3 / 10, 0.05));
+    CHECK(beside.low > 1e3 / 13);
+    // Computing is done beside the loop if it needs no lock, or in turns with it.
+    const Prediction locked = with(loading(CostMs(20)), {"loader.threads=2", "loader.prefetch=8"});
+    CHECK(locked.low < 1e3 / 24);
+    CHECK(locked.high > 1e3 / 14);
+    // Processes have no such lock, but handing over was not recorded.
+    const Prediction apart = with(loading(CostMs(20)), {"loader.num_workers=2"});
+    CHECK(apart.samples_per_s > 1e3 / 21);
+    CHECK(apart.high > apart.low * 1.2);
+    const auto why_not = [](const MadeJob& job, const std::vector<std::string>& settings) {
+      const auto changed = WithSettings(job.Make(), settings);
+      REQUIRE(changed.ok());
+      return changed.value().unpriceable;
+    };
+    CHECK(why_not(waits, {"loader.threads=2", "loader.prefetch=3"})
+              .starts_with("loader.threads: the buffer"));
+    MadeJob starts_again = waits;
+    starts_again.costs.passes = {100};
+    CHECK(why_not(starts_again, {"loader.num_workers=2"}).starts_with("loader.num_workers: "));
+    CHECK(why_not(starts_again, {"loader.threads=2", "loader.prefetch=8"}) == "");
+    MadeJob reads = waits;
+    reads.costs.loader.threads = 16;
+    reads.costs.loader.prefetch = 500;
+    CHECK(why_not(reads, {"loader.num_workers=2"}).starts_with("loader.num_workers: "));
+    CHECK(why_not(reads, {"loader.threads=4"}) == "");
+  }
+
   TEST_CASE("job: memory grows by that of a worker, where workers were seen") {
     MadeJob job(CostMs(10), CostMs(5));
     job.recorded.peak_rss_bytes = 500;

@@ -89,6 +89,47 @@ struct Evaluating : RunBuilder {
   static constexpr int64_t kMs = 1'000'000;
 };
 
+// 40 steps of 20 ms. Two threads or processes that name no batch load 15 ms for each, of which they
+// compute 6; the loop takes 2 ms to put a batch together, and waits meanwhile.
+struct LoadingAhead : RunBuilder {
+  static constexpr int64_t kMs = 1'000'000;
+  StageId fetch = Stage("fetch", "map", 2);
+  StageId loader = Stage("loader", "prefetch", 1, true, {fetch});
+  StageId trainer = Stage("trainer", "trainer", 1, true, {loader});
+  TrackId main = Thread("train.py", trainer);
+  std::vector<TrackId> ahead = {Thread("grain-prefetch_0", loader),
+                                Thread("grain-prefetch_1", loader)};
+
+  Run Made(const char* settings) {
+    run.info.job.command = {"python", "train.py"};
+    run.processes = {{ProcessId{0}, "train.py", 1, 0, {}, 0, 0}};
+    for (stallscope::model::Track& track : run.tracks) track.info.process = ProcessId{0};
+    stallscope::trace::LoaderInfo info;
+    info.id = LoaderId{0};
+    info.process = ProcessId{0};
+    info.kind = "grain._src.python.dataset.transformations.batch._BatchDatasetIterator";
+    info.settings_json = settings;
+    run.loaders.push_back({info, "loader", 40});
+    run.stages[fetch.value].loader = run.stages[loader.value].loader = LoaderId{0};
+    for (uint64_t i = 0; i < 40; ++i) {
+      const int64_t now = static_cast<int64_t>(i) * 20 * kMs;
+      for (const TrackId track : ahead) {
+        Work(track, fetch, now, now + 15 * kMs, {.cpu = 6 * kMs});
+      }
+      Work(main, fetch, now, now + 4 * kMs, {.item = i, .cpu = 2 * kMs});
+      Work(main, trainer, now + 4 * kMs, now + 20 * kMs, {.item = i});
+      Step({.index = i,
+            .requested = now,
+            .received = now + 4 * kMs,
+            .done = now + 20 * kMs,
+            .batch = i,
+            .track = main,
+            .samples = 4});
+    }
+    return Take();
+  }
+};
+
 // Eight passes of six batches with two workers, which restart with each: a worker's first batch
 // takes 9 ms to fetch and 3 ms to send, a later one 3 and 1; the first step 3 ms, a later one 1.
 // Starting the workers burns 8 ms, and what else the main process does in a pass 1.2.
@@ -300,6 +341,27 @@ TEST_SUITE("fast") {
     CHECK(BuildWorkload(run, Attribute(run)).ok());
   }
 
+  TEST_CASE("job costs: what grain's threads do is shared evenly among batches") {
+    const auto built = [](const char* settings) {
+      const Run run = LoadingAhead().Made(settings);
+      return BuildWorkload(run, Attribute(run));
+    };
+    const auto threads = built(R"({"threads":2,"prefetch":64})");
+    REQUIRE_MESSAGE(threads.ok(), threads.error().Line());
+    const JobCosts& costs = *threads.value().recorded->job;
+    CHECK(costs.of_grain);
+    CHECK(costs.samples == 4);
+    REQUIRE(costs.batches.size() == 1);
+    CHECK(costs.batches[0].fetch.cpu_ns == doctest::Approx(12e6));
+    CHECK(costs.batches[0].fetch.blocked_ns == doctest::Approx(18e6));
+    CHECK(costs.batches[0].receive.cpu_ns == doctest::Approx(2e6));
+    CHECK(costs.batches[0].receive.blocked_ns == 0);  // it waits for the threads
+    // Without any, the loop makes each batch itself.
+    const auto alone = built(R"({"threads":null,"prefetch":null})");
+    REQUIRE(alone.ok());
+    CHECK(alone.value().recorded->job->batches.size() > 20);
+  }
+
   TEST_CASE("job costs: the threads of another library are not for this model") {
     TraceBuilder trace;
     BuildJob(trace, {.workers = 2, .steps = 40});
@@ -308,5 +370,9 @@ TEST_SUITE("fast") {
     const auto built = BuildWorkload(run, Attribute(run));
     REQUIRE_FALSE(built.ok());
     CHECK(built.error().what.find("library divides its work") != std::string::npos);
+    run.loaders[0].info.kind = "tf.data.Dataset";
+    const auto graph = BuildWorkload(run, Attribute(run));
+    REQUIRE_FALSE(graph.ok());
+    CHECK(graph.error().what.find("only in windows of TensorFlow's profiler") != std::string::npos);
   }
 }

@@ -16,6 +16,7 @@ when a framework is. Standard library only, Python 3.8 and later.
     data      PyTorch's DataLoader, in the process that iterates over it
     worker    fetching a batch, there or in a worker, and what else a worker does
     libraries data sets of other libraries that are iterated over without a DataLoader
+    nodes     torchdata.nodes
     stores    shards that MosaicML streaming and litdata download
     rewrites  settings of a re-run, for loaders other than PyTorch's
     trainers  evaluation and checkpoints of training frameworks
@@ -41,6 +42,8 @@ def start(folder):
     imports.call("torch.utils.data.dataloader", _data)
     imports.call("torchdata.stateful_dataloader.stateful_dataloader", _stateful)
     imports.call("torch.optim.optimizer", _optimizer)
+    for name in ("base_node", "_apply_udf"):
+        imports.call("torchdata.nodes." + name, _nodes)
     imports.call("webdataset.pipeline", _webdataset)
     imports.call("torch.serialization", _serialization)
     for name in ("streaming.base.stream", "streaming.base.dataset", "litdata.streaming.config"):
@@ -60,9 +63,11 @@ def start(folder):
     for name in ("keras.src.backend.tensorflow.trainer", "tf_keras.src.engine.training"):
         imports.call(name, _keras)
     imports.call("jax", _jax)
-    for name in ("tensorflow.python.data.ops.map_op", "tensorflow.python.data.ops.interleave_op",
-                 "grain._src.python.options", "nvidia.dali.pipeline"):
+    for name in ("tensorflow.python.data.ops.map_op", "tensorflow.python.data.ops.interleave_op"):
         imports.call(name, _rewrites)
+    for name in ("grain._src.python.options", "nvidia.dali.pipeline",
+                 "grain._src.python.dataset.transformations.process_prefetch"):
+        imports.call(name, _options)
 
 
 def _data(module):
@@ -81,6 +86,13 @@ def _dali(module):
     from . import libraries
 
     libraries.dali(module)
+
+
+def _options(module):
+    from . import libraries
+
+    {"options": libraries.options_of_grain, "process_prefetch": libraries.processes_of_grain,
+     "pipeline": libraries.pipelines_of_dali}[module.__name__.rpartition(".")[2]](module)
 
 
 def _datasets(module):
@@ -127,6 +139,13 @@ def _stateful(module):
     from . import data
 
     data.stateful(module)
+
+
+def _nodes(module):
+    from . import nodes
+
+    attach = nodes.attach if module.__name__.endswith("base_node") else nodes.attach_mapper
+    attach(module)
 
 
 def _optimizer(module):

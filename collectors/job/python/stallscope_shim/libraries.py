@@ -1,7 +1,7 @@
 """Loops over the data sets of other libraries, without a DataLoader that hands out the batches.
 
     WebDataset   a pipeline around a DataLoader (`WebLoader(...).batched(8)`), or without one
-    datasets     `data.iter(batch_size)`
+    datasets     `data.iter(batch_size)`, and a stream's `batch(size)`
     grain        its own DataLoader, and chains of nodes
     DALI         the iterators of its plugins for torch, JAX and others
 
@@ -11,8 +11,9 @@ import functools
 import multiprocessing
 import sys
 import threading
+import weakref
 
-from . import loaders, plain, session
+from . import call_site, loaders, plain, session
 from .watch import Method
 
 
@@ -66,11 +67,29 @@ def datasets(module):
 
     cls.iter = iter
     if streams:
+        _batches_of_stream(cls)
         Method(cls, "__init__", loaders.stream_constructed)
     elif session.settings().get("set"):
         from . import rewrites
 
         rewrites.datasets(cls)
+
+
+def _batches_of_stream(cls):
+    """For `for batch in stream.batch(8)`. Other streams hand out rows, of which a loop may do anything."""
+    iterate = vars(cls)["__iter__"]
+
+    @functools.wraps(iterate)
+    def __iter__(data):
+        iterator = iterate(data)
+        try:
+            if loaders.is_batched(data) and _free():
+                return plain.watch(iterator, data, loaders.place_of(data), "", samples=_rows)
+        except Exception as error:
+            session.say("the batches of a stream are not recorded: %s" % error)
+        return iterator
+
+    cls.__iter__ = __iter__
 
 
 def grain(module):
@@ -124,11 +143,13 @@ def _is_grains(worker):
 def _of_grain(iterator):
     data = getattr(iterator, "_ds", None) or getattr(iterator, "_data_loader", None) or iterator
     nodes = _nodes(iterator)
-    settings = {}
-    for node in nodes:
-        processes = _processes_of(node)
-        if processes is not None:
-            settings["num_workers"] = max(processes, settings.get("num_workers", 0))
+    settings, places = {}, {}
+    inside = _nodes(next(iter(_process_inputs(nodes[-1])), None))  # of the first process
+    for node, here in [(node, True) for node in nodes] + [(node, False) for node in inside]:
+        processes = _processes_of(node) if here else None
+        if processes is not None and processes[0] >= settings.get("num_workers", 0):
+            settings["num_workers"] = processes[0]
+            places["num_workers"] = _place_of(processes[1])
         options = getattr(node, "_read_options", None)
         if options is None:
             continue
@@ -136,10 +157,11 @@ def _of_grain(iterator):
         ahead = options.prefetch_buffer_size if options.num_threads else 0
         settings["threads"] = options.num_threads if ahead else None
         settings["prefetch"] = ahead or None
-        if ahead:
+        places["threads"] = places["prefetch"] = _place_of(options)
+        if ahead and here:
             _watch_pool(node)
     names = [type(node).__name__.strip("_") for node in nodes]
-    return (loaders.place_of(iterator), loaders.class_name(iterator),
+    return (_with_calls(loaders.place_of(iterator), places, settings), loaders.class_name(iterator),
             ", ".join(names[1:] or names)[:200], settings, data)
 
 
@@ -152,21 +174,32 @@ def _prefetches(_):
 
 
 def _processes_of(node):
-    """Newer versions interleave iterators, each in its own process. None if the job asks for none."""
+    """Their number, and what has the place of the options. Newer versions interleave iterators, each in
+    its own process. None if the job asks for none."""
     of_loader = getattr(node, "_data_loader", None)
     options = getattr(of_loader or node, "_multiprocessing_options", None)
     if options is not None:
-        return options.num_workers
+        return options.num_workers, options
     if type(node).__name__ == "ProcessPrefetchDatasetIterator":
-        return 1
+        return 1, getattr(node, "_ds", None)
+    processes = _process_inputs(node)
+    if processes:
+        return len(processes), processes[0]
+    if not _mp_prefetch:
+        return None
+    unused = [known() for known, _ in list(_built.values())]
+    unused = [options for options in unused if getattr(options, "num_workers", None) == 0]
+    return 0, unused[0] if len(unused) == 1 else None
+
+
+def _process_inputs(node):
     inputs = getattr(node, "_datasets", None)
     inputs = inputs if isinstance(inputs, (list, tuple)) else ()
-    processes = sum(type(each).__name__ == "ProcessPrefetchIterDataset" for each in inputs)
-    return processes or (0 if _mp_prefetch else None)
+    return [each for each in inputs if type(each).__name__ == "ProcessPrefetchIterDataset"]
 
 
 def _nodes(iterator):
-    """The iterators of a chain, from its end to its beginning."""
+    """The iterators or data sets of a chain, from its end to its beginning."""
     nodes = []
     while iterator is not None and len(nodes) < 20:
         nodes.append(iterator)
@@ -212,9 +245,86 @@ def _of_dali(iterator):
         value = getattr(pipelines[0], name, None) if pipelines else None
         if isinstance(value, int):
             settings[setting] = value
+    places = {name: _place_of(pipelines[0]) for name in ("threads", "prefetch") if name in settings}
     names = [type(p).__qualname__ for p in pipelines[:1]]
-    return (loaders.place_of(iterator), loaders.class_name(iterator), names[0] if names else "",
-            settings, iterator)
+    return (_with_calls(loaders.place_of(iterator), places, settings), loaders.class_name(iterator),
+            names[0] if names else "", settings, iterator)
+
+
+# Where the job constructs what has a loader's options: often far from the loop, in another file.
+
+_built = {}  # id of options, a pipeline or a node → (its reference, place)
+_MOST_BUILT = 256
+
+
+def options_of_grain(module):
+    """`module` is grain._src.python.options."""
+    _attach_settings(module)
+    for name in ("ReadOptions", "MultiprocessingOptions"):
+        Method(getattr(module, name), "__init__", _constructed)
+
+
+def processes_of_grain(module):
+    """`module` is ...transformations.process_prefetch, whose nodes keep no options."""
+    Method(module.ProcessPrefetchIterDataset, "__init__", _constructed_from_options)
+
+
+def pipelines_of_dali(module):
+    """`module` is nvidia.dali.pipeline."""
+    _attach_settings(module)
+    Method(module.Pipeline, "__init__", _constructed)
+
+
+def _attach_settings(module):
+    if session.settings().get("set"):
+        from . import rewrites
+
+        rewrites.attach(module)
+
+
+def _constructed(options):
+    _keep_place(options, loaders.job_line())
+
+
+def _constructed_from_options(node):
+    frame = sys._getframe(2)
+    while frame is not None and frame.f_code.co_name != "mp_prefetch":
+        frame = frame.f_back
+    _keep_place(node, _place_of(frame and frame.f_locals.get("options")))
+
+
+def _keep_place(options, place):
+    if place is None:
+        return
+    number = id(options)
+    try:
+        reference = weakref.ref(options, functools.partial(_built.pop, number))
+    except TypeError:  # it has slots, and is small
+        def reference():
+            return options
+    if len(_built) >= _MOST_BUILT:
+        _built.clear()
+    _built[number] = reference, place
+
+
+def _place_of(options):
+    known = _built.get(id(options))
+    return known[1] if known is not None and known[0]() is options else None
+
+
+def _with_calls(place, places, settings):
+    """The loader's place, with the lines that show these calls. Adds to the settings where each is set."""
+    for knob, call in places.items():
+        if call is not None:
+            settings[knob + "_at"] = loaders.in_short(call)
+    lines = [call["line"] for call in places.values()
+             if call is not None and place is not None and call["file"] == place["file"]]
+    for first, last in ((min(lines + [place["line"]]), max(lines + [place["line"]])),
+                        (min(lines), max(lines))) if lines else ():
+        text = call_site.source(place["file"], first, last)
+        if text:
+            return dict(place, call=dict(text, names=[], line=first, end_line=last))
+    return place
 
 
 def _rows(batch):

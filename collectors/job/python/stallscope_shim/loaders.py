@@ -210,6 +210,24 @@ def _line_of_another():
     return None
 
 
+def job_frame():
+    """The innermost frame of the job's own code, with calls of installed packages in front of it."""
+    frame = sys._getframe(1)
+    while frame is not None and (frame.f_code.co_filename.startswith(("<", _SHIM)) or
+                                 installed(frame.f_code.co_filename)):
+        frame = frame.f_back
+    return frame
+
+
+def job_line():
+    return _line_of(job_frame())
+
+
+def in_short(place):
+    """A place within settings: "data.py:7"."""
+    return "%s:%d" % (os.path.basename(place["file"]), place["line"])
+
+
 def _line_of(frame):
     return frame and {"file": session.absolute(frame.f_code.co_filename), "line": frame.f_lineno}
 
@@ -275,7 +293,7 @@ def _settings(dataloader):
         stream = _stream(field(dataloader, "dataset", None))
         if stream is not None:
             found["num_shards"] = shards
-            found["num_shards_at"] = "%s:%d" % (os.path.basename(stream["file"]), stream["line"])
+            found["num_shards_at"] = in_short(stream)
     for name in ("sampler", "batch_sampler", "worker_init_fn"):
         value = field(dataloader, name, None)
         found[name] = None if value is None else class_name(value)
@@ -307,22 +325,33 @@ def _shards(dataset, iterable):
 # Streams of Hugging Face's datasets that the job makes from a data set on disk.
 
 _streams = {}  # id of a stream → (weak reference, place of the call of to_iterable_dataset())
+_batched = {}  # id of a stream whose elements are batches → a weak reference
 
 
 def stream_constructed(stream):
     """The constructor is looked up: by to_iterable_dataset(), or by a method of another stream."""
     frame = sys._getframe(2)
-    if frame.f_code.co_name == "to_iterable_dataset":
-        while frame is not None and (installed(frame.f_code.co_filename) or
-                                     frame.f_code.co_filename.startswith(_SHIM)):
-            frame = frame.f_back
-        place = _line_of(frame)
-    else:
-        of_library = installed(frame.f_code.co_filename)
-        place = _stream(frame.f_locals.get("self")) if of_library else None
+    before = frame.f_locals.get("self") if installed(frame.f_code.co_filename) else None
+    place = _line_of(job_frame()) if frame.f_code.co_name == "to_iterable_dataset" else _stream(before)
+    number = id(stream)
     if place is not None:
-        number = id(stream)
         _streams[number] = (weakref.ref(stream, functools.partial(_streams.pop, number)), place)
+    if is_batched(before) or _called_from("batch", frame):
+        _batched[number] = weakref.ref(stream, functools.partial(_batched.pop, number))
+
+
+def is_batched(stream):
+    """By its method `batch()`, or made from one that is."""
+    known = _batched.get(id(stream))
+    return known is not None and known() is stream
+
+
+def _called_from(method, frame):
+    while frame is not None and installed(frame.f_code.co_filename):
+        if frame.f_code.co_name == method:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _stream(dataset):

@@ -238,7 +238,8 @@ def _pass_of(iterator, describe):
         if iterator not in _passes:
             _passes[iterator] = None
             place, kind, dataset, settings, data = describe(iterator)
-            workers = dict(settings).get("num_workers") or dict(settings).get("threads") or 0
+            known = dict(settings)
+            workers = known.get("num_workers") or known.get("threads") or known.get("workers") or 0
             _passes[iterator] = _Pass(source(place, kind, dataset, settings, workers), None, data)
         return _passes[iterator]
     except Exception as error:

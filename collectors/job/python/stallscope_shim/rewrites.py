@@ -1,5 +1,6 @@
 """Settings of a re-run for loaders other than PyTorch's, set where the job calls the library. A value that
-the library would reject is not set, and the trace says so. Imported only in a run with settings.
+the library would reject is not set, and the trace says so. Imported only in a run with settings, which
+name the job's calls that take them (`libraries.py` has recorded their places), in whatever file.
 
     num_parallel_calls   tf.data: in each map and interleave that the job's own code makes
     prefetch             tf.data: batches ahead of the trainer; grain, DALI: their buffers
@@ -43,27 +44,20 @@ def _value(knob, place=None):
 def _takes(calls, where):
     """Whether the job's call on the stack takes the setting: one of `calls`, or any in the loader's file
     if the trace does not have their lines."""
-    frame = _own_frame()
-    if frame is None:
+    own = loaders.job_line()
+    if own is None:
         return False
-    file = session.absolute(frame.f_code.co_filename)
+    file = own["file"]
     if not calls:
         return where.get("file") == file
     # Of some calls only the file's name is known.
-    return any(call.get("line") == frame.f_lineno and
+    return any(call.get("line") == own["line"] and
                call.get("file") in (file, os.path.basename(file)) for call in calls)
 
 
 def _is_own(frame):
     file = frame.f_code.co_filename
     return not (file.startswith(("<", loaders._SHIM)) or loaders.installed(file))
-
-
-def _own_frame():
-    frame = sys._getframe(2)
-    while frame is not None and not _is_own(frame):
-        frame = frame.f_back
-    return frame
 
 
 def _called_by_job(module):

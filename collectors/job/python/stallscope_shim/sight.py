@@ -30,7 +30,13 @@ class Sight:
         self.chains = set()
         fetch = type(fetcher).fetch
         self.fetch = getattr(fetch, "__wrapped__", fetch).__code__
-        if type(fetcher.dataset) is not types.GeneratorType:
+        if _is_a_call(fetcher.dataset):
+            call = CollateSight(fetcher.dataset)
+            self.own.update(call.own)
+            self.entries.update(call.entries)
+            for code in call.own:
+                self._functions(_module_of(code))
+        elif type(fetcher.dataset) is not types.GeneratorType:
             self._data_set(fetcher.dataset, 0)
         else:
             code = fetcher.dataset.gi_code
@@ -46,7 +52,9 @@ class Sight:
             if module.startswith(_CHAINS):
                 self._chain(next(c for c in _CHAINS if module.startswith(c)))
             if module.startswith("grain."):
-                self._nodes()
+                self._nodes("grain._src.python.dataset.transformations.")
+            if module.startswith("torchdata.nodes."):
+                self._nodes("torchdata.nodes.")
             if module.startswith("datasets."):
                 self._features()
             if module.startswith("torch.utils.data") or module in ("builtins", "typing", "abc"):
@@ -103,13 +111,13 @@ class Sight:
                 self.roots.add(inner)
                 self._nested(inner)
 
-    def _nodes(self):
-        """For grain: adds each node's `__next__` and `__getitem__`."""
-        if "grain" in self.chains:
+    def _nodes(self, modules):
+        """For grain and torchdata: adds each node's `__next__`, `next` and `__getitem__`."""
+        if modules in self.chains:
             return
-        self.chains.add("grain")
+        self.chains.add(modules)
         for name, module in list(sys.modules.items()):
-            if not name.startswith("grain._src.python.dataset.transformations."):
+            if not name.startswith(modules):
                 continue
             for cls in [v for v in vars(module).values() if isinstance(v, type)]:
                 if cls.__module__ != name:
@@ -120,7 +128,8 @@ class Sight:
                     code = getattr(function, "__code__", None)
                     if code is not None:
                         self.roots.add(code)
-                        if method in ("__next__", "__getitem__"):
+                        if method in ("__next__", "next", "__getitem__") and (
+                                cls.__name__ != "BaseNode"):  # torchdata's, which calls `next`
                             self.entries[code] = cls.__name__.strip("_")
 
     def _features(self):
@@ -153,6 +162,21 @@ class Sight:
             return False
         self.roots.update(codes)
         return True
+
+
+def _is_a_call(data):
+    """The job's own function, instead of a data set: what a thread calls for each element."""
+    return callable(data) and not any(name in vars(cls) for cls in type(data).__mro__[:-1]
+                                      for name in _ENTRIES)
+
+
+def _module_of(code):
+    """The dictionary of the module that the code is from."""
+    for module in list(sys.modules.values()):
+        known = own(module)
+        if known.get("__file__") == code.co_filename:
+            return known
+    return {}
 
 
 def _torchs(obj):

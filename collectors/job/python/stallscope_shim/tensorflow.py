@@ -46,13 +46,14 @@ class Pipeline:
     profiled = True  # its work and the trainer's are in the profile
     chain = None
 
-    def __init__(self, dataset, place):
+    def __init__(self, dataset, place, more=()):
         nodes = _nodes(dataset)
         graph = [_described(node, place) for node in nodes]
         _find_calls(graph, place)
         batch = [node["batch_size"] for node in graph if "batch_size" in node]
         self.batch = batch[-1] if batch and isinstance(batch[-1], int) else 0
         settings = dict(_knobs(graph, dataset), batch_size=self.batch or None, graph=_short(graph))
+        settings.update(more)
         self.id = session.define(
             "loader", kind="tf.data.Dataset", where=place,
             dataset=" > ".join(_label(node) for node in graph)[:500],
@@ -102,8 +103,11 @@ def _described(dataset, loaders_place):
     place = _places.get(id(dataset), (None, None))[1]
     if place is not None:
         node.setdefault("at", "%s:%d" % (os.path.basename(place["file"]), place["line"]))
+        # Of the call that made it.
         if loaders_place is not None and place["file"] == loaders_place["file"]:
-            node["line"] = place["line"]  # of the call that made it
+            node["line"] = place["line"]
+        elif node["op"].replace("Parallel", "").startswith(("Map", "Interleave")):
+            node["elsewhere"] = loaders.in_short(place)  # a re-run sets it there
     return node
 
 
@@ -211,7 +215,7 @@ def _place():
     return None
 
 
-def _feed(key, dataset):
+def _feed(key, dataset, more=()):
     known = _feeds.get(id(key))
     if known is not None and known[0]() is key:
         return known[1]
@@ -220,7 +224,7 @@ def _feed(key, dataset):
     instead = _instead.get(id(dataset))
     if instead is not None and instead[0]() is dataset:
         dataset = instead[1]
-    feed = steps.Feed(_pipeline(dataset, place_of(dataset) or _place()))
+    feed = steps.Feed(_pipeline(dataset, place_of(dataset) or _place(), more))
     feed.feeds = True
     feed.base = feed.loader.id << 48
     _feeds[id(key)] = (weakref.ref(key), feed)
@@ -239,10 +243,10 @@ def place_of(dataset):
 _pipelines = {}  # (file, line) → Pipeline: one built again at the same line is the same loader
 
 
-def _pipeline(dataset, place):
+def _pipeline(dataset, place, more):
     key = (place["file"], place["line"]) if place else id(dataset)
     if key not in _pipelines:
-        _pipelines[key] = Pipeline(dataset, place)
+        _pipelines[key] = Pipeline(dataset, place, more)
     return _pipelines[key]
 
 
@@ -323,12 +327,21 @@ def _train_function_read(model, function):
     dataset = getattr(epoch, "_distributed_dataset", None) or getattr(epoch, "_dataset", None)
     if not hasattr(dataset, "_inputs"):
         dataset = epoch.data_adapter.get_tf_dataset()
-    feed = _feed(epoch, dataset)
     adapter = getattr(epoch, "data_adapter", None)
+    feed = _feed(epoch, dataset, _of_py_dataset(getattr(adapter, "py_dataset", None)))
     samples = getattr(adapter, "batch_size", None) or _batch_of(dataset) or feed.loader.batch
     samples *= int(getattr(model, "steps_per_execution", 1) or 1)
     time, cpu = steps.trainer.request()
     steps.trainer.receive(feed, _item(feed), int(samples), time, cpu)
+
+
+def _of_py_dataset(data):
+    """The workers of a data set of the job's own, which Keras makes a generator of."""
+    workers = getattr(data, "workers", None)
+    if not isinstance(workers, int):
+        return {}
+    return {"py_dataset": loaders.class_name(data), "py_dataset_workers": workers,
+            "py_dataset_processes": bool(getattr(data, "use_multiprocessing", False))}
 
 
 def _batch_of(dataset):

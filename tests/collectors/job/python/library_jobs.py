@@ -9,6 +9,8 @@ import sys
 import tarfile
 import tempfile
 
+import loader_options
+
 WORKERS = int(sys.argv[2]) if sys.argv[2:] and sys.argv[2].isdigit() else 0
 FOLDER = tempfile.mkdtemp(prefix="library-jobs-")
 
@@ -19,7 +21,11 @@ def needs(job):
             "hugging_face": "datasets", "hugging_face_stream": "datasets",
             "hugging_face_few": "datasets", "stateful": "torchdata.stateful_dataloader",
             "mosaic": "streaming", "accelerated": "accelerate", "grain": "grain",
-            "grain_processes": "grain", "grain_threads": "grain"}[job]
+            "grain_processes": "grain", "grain_threads": "grain", "grain_options": "grain",
+            "grain_loader": "grain", "hugging_face_batches": "datasets", "nodes": "torchdata.nodes",
+            "nodes_processes": "torchdata.nodes", "formatted": "datasets", "interleaved": "datasets",
+            "dispatched": "accelerate", "combined": "lightning.pytorch", "trained": "transformers",
+            "thread_prefetch": "grain", "unbatched": "webdataset"}[job]
 
 
 def train(loader, epochs=1):
@@ -77,6 +83,13 @@ def webloader():
           .unlisted().shuffle(8, rng=random.Random(1)).batched(8, collation_fn=None))
 
 
+def unbatched():
+    import webdataset
+
+    train(webdataset.WebLoader(pipeline(4), batch_size=None, num_workers=WORKERS).unlisted()
+          .batched(8, collation_fn=None).with_epoch(4), 2)
+
+
 def rows():
     import datasets
 
@@ -103,6 +116,43 @@ def hugging_face_stream(count=4):
 
 def hugging_face_few():
     hugging_face_stream(1)
+
+
+def hugging_face_batches():
+    train(rows().to_iterable_dataset().map(double).batch(8).with_format("torch"), 2)
+
+
+def number(i):
+    sum(range(100000))
+    return i
+
+
+def nodes(method="thread"):
+    from torchdata.nodes import Batcher, IterableWrapper, Loader, ParallelMapper, Prefetcher
+
+    mapped = ParallelMapper(IterableWrapper(range(32)), number, num_workers=WORKERS, method=method)
+    train(Loader(Prefetcher(Batcher(mapped, 4), 2)), 2)
+
+
+def nodes_processes():
+    nodes("process")
+
+
+def formatted():
+    from torch.utils.data import DataLoader
+
+    data = rows().map(double)
+    data.set_format("torch")
+    train(DataLoader(data, batch_size=8, num_workers=WORKERS))
+
+
+def interleaved():
+    import datasets
+    from torch.utils.data import DataLoader
+
+    streams = [rows().to_iterable_dataset(num_shards=2).map(double) for _ in range(2)]
+    data = datasets.interleave_datasets(streams).shuffle(seed=1, buffer_size=8)
+    train(DataLoader(data, batch_size=8, num_workers=WORKERS))
 
 
 def stateful():
@@ -152,6 +202,81 @@ def accelerated():
         accelerator.save_state(os.path.join(FOLDER, "state"))
 
 
+def dispatched():
+    import accelerate
+    import torch
+    from torch.utils.data import DataLoader
+
+    accelerator = accelerate.Accelerator(cpu=True, dataloader_config=accelerate.DataLoaderConfiguration(
+        dispatch_batches=True, split_batches=True))
+    net = torch.nn.Linear(1, 1)
+    net, optimizer, data = accelerator.prepare(
+        net, torch.optim.SGD(net.parameters(), lr=0.1),
+        DataLoader(torch.ones(32, 1), batch_size=4, num_workers=WORKERS))
+    for batch in data:
+        print(len(batch))
+        accelerator.backward(net(batch).sum())
+        optimizer.step()
+
+
+def combined():
+    import logging
+    import warnings
+
+    import lightning.pytorch
+    import torch
+    from lightning.pytorch.utilities import CombinedLoader
+    from torch.utils.data import DataLoader
+
+    warnings.simplefilter("ignore")
+    logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
+
+    class Module(lightning.pytorch.LightningModule):
+        def __init__(self):
+            super().__init__()
+            self.net = torch.nn.Linear(1, 1)
+
+        def training_step(self, batch, index):
+            print([len(batch[name]) for name in ("a", "b")])
+            return self.net(batch["a"]).sum()
+
+        def configure_optimizers(self):
+            return torch.optim.SGD(self.parameters(), lr=0.1)
+
+    loaders = {name: DataLoader(torch.ones(count, 1), batch_size=4, num_workers=WORKERS)
+               for name, count in (("a", 32), ("b", 16))}
+    lightning.pytorch.Trainer(
+        max_epochs=1, accelerator="cpu", logger=False, enable_checkpointing=False,
+        enable_progress_bar=False, enable_model_summary=False).fit(
+            Module(), CombinedLoader(loaders, "max_size_cycle"))
+
+
+def trained():
+    """Evaluates and writes a checkpoint after every fourth step."""
+    import torch
+    import transformers
+
+    transformers.logging.set_verbosity_error()
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.net = torch.nn.Linear(1, 1)
+
+        def forward(self, x, labels=None):
+            return {"loss": self.net(x).sum(), "logits": x}
+
+    rows = [{"x": torch.ones(1), "labels": torch.ones(1)} for _ in range(64)]
+    arguments = transformers.TrainingArguments(
+        output_dir=os.path.join(FOLDER, "out"), max_steps=8, per_device_train_batch_size=4,
+        per_device_eval_batch_size=4, dataloader_num_workers=WORKERS, dataloader_pin_memory=False,
+        use_cpu=True, report_to=[], logging_strategy="no", eval_strategy="steps", eval_steps=4,
+        save_strategy="steps", save_steps=4, remove_unused_columns=False, disable_tqdm=True)
+    trainer = transformers.Trainer(Net(), arguments, train_dataset=rows, eval_dataset=rows[:8])
+    trainer.remove_callback(transformers.PrinterCallback)
+    print(trainer.train().global_step)
+
+
 def grain():
     import grain.python as grain
 
@@ -169,6 +294,16 @@ def grain_threads():
         print(batch)
 
 
+def thread_prefetch():
+    import grain.python as grain
+    from grain.experimental import ThreadPrefetchIterDataset
+
+    data = grain.MapDataset.source(list(range(32))).map(Plus()).batch(4)
+    data = data.to_iter_dataset(grain.ReadOptions(num_threads=0, prefetch_buffer_size=0))
+    for batch in ThreadPrefetchIterDataset(data, prefetch_buffer_size=2):
+        print(batch)
+
+
 def grain_processes():
     import grain.python as grain
     from absl import flags
@@ -176,6 +311,28 @@ def grain_processes():
     flags.FLAGS(["job"])
     data = grain.MapDataset.source(list(range(32))).to_iter_dataset().map(Plus()).batch(4)
     for batch in data.mp_prefetch(grain.MultiprocessingOptions(num_workers=2)):
+        print(batch)
+
+
+def grain_options():
+    """Those of threads in processes; the loop is far from where they are made."""
+    import grain.python as grain
+    from absl import flags
+
+    flags.FLAGS(["job"])
+    data = grain.MapDataset.source(list(range(32))).map(Plus())
+    data = data.to_iter_dataset(loader_options.reading(grain)).batch(4)
+    for batch in data.mp_prefetch(loader_options.processes(grain)):
+        print(batch)
+
+
+def grain_loader():
+    import grain.python as grain
+
+    source = list(range(32))
+    sampler = grain.IndexSampler(len(source), grain.NoSharding(), num_epochs=1)
+    for batch in grain.DataLoader(data_source=source, sampler=sampler, operations=[grain.Batch(4)],
+                                  worker_count=0):
         print(batch)
 
 
@@ -190,7 +347,8 @@ class Plus:
 def dali():
     from nvidia.dali.plugin import pytorch
 
-    for batch in pytorch.DALIClassificationIterator([pytorch.Pipeline()], 5):
+    pipelines = [loader_options.pipeline(pytorch)]
+    for batch in pytorch.DALIClassificationIterator(pipelines, 5):
         print(batch)
 
 

@@ -27,6 +27,21 @@ class LibraryCase(Case):
         return len([e for _, e in session.events("named") if e.extra == (8, name)])
 
 
+def line_of(call):
+    """Where loader_options.py makes this call: "loader_options.py:5"."""
+    with open(os.path.join(HERE, "loader_options.py")) as file:
+        lines = file.read().splitlines()
+    return "loader_options.py:%d" % (1 + [call in line for line in lines].index(True))
+
+
+def setting(loader, knob, value, call):
+    """Settings of a re-run: one, for a call of the job's."""
+    name, _, line = call.rpartition(":")
+    where = {"file": loader["where"]["file"], "line": loader["where"]["line"]}
+    return {"set": [{"knob": "loader." + knob, "value": value, "where": where,
+                     "calls": [{"file": name, "line": int(line)}]}]}
+
+
 class StandIns(LibraryCase):
     path = os.pathsep.join((os.path.join(HERE, "standin_libraries"), STAND_IN))
 
@@ -37,6 +52,13 @@ class StandIns(LibraryCase):
         self.assertIn("DALI's pipelines", session.said[0])
         (loader,) = session.main.names["loader"]
         self.assertEqual(2, loader["settings"]["threads"])
+        at = line_of("Pipeline(")
+        self.assertEqual(2 * [at], [loader["settings"][knob] for knob in ("threads_at", "prefetch_at")])
+        for calls, threads in ((at, 3), (at + "0", 2)):
+            shutil.rmtree(self.session)
+            session = self.record("dali", settings=setting(loader, "threads", 3, calls))
+            (again,) = session.main.names["loader"]
+            self.assertEqual(threads, again["settings"]["threads"])
 
     def test_litdata(self):
         for workers in ("0", "2"):
@@ -119,6 +141,34 @@ class Libraries(LibraryCase):
                 self.assertEqual(16, len(session.steps))
                 self.assertIn("double", self.ops(session))
 
+    def test_formats_and_several_streams(self):
+        for job, steps in (("formatted", 8), ("interleaved", 16)):
+            for workers in ("0", "2"):
+                session = self.library(job, workers)
+                self.assertEqual([], session.said)
+                self.assertEqual(steps, len(session.steps))
+                self.assertEqual({8}, {step.extra["samples"] for step in session.steps})
+
+    def test_batches_of_a_stream_alone(self):
+        session = self.library("hugging_face_batches")
+        self.assertEqual([], session.said)
+        self.assertEqual([8] * 16, [step.extra["samples"] for step in session.steps])
+        self.assertIn("double", self.ops(session))
+
+    def test_nodes_of_torchdata(self):
+        for job, workers in (("nodes", "0"), ("nodes", "2"), ("nodes_processes", "2")):
+            with self.subTest(job + workers):
+                session = self.library(job, workers)
+                self.assertEqual([], session.said)
+                self.assertEqual(16, len(session.steps))
+                self.assertIn("number", self.ops(session))
+                elsewhere = {(p.pid, e.tid) for p, e in session.events("work", "fetch")
+                             if e.tid != session.main.pid}
+                self.assertGreaterEqual(len(elsewhere), max(1, int(workers)))
+                others = {pid for pid, _ in elsewhere} - {session.main.pid}
+                # Each of the two passes starts them.
+                self.assertEqual(4 if job == "nodes_processes" else 0, len(others))
+
     def test_stateful_data_loader(self):
         for workers in ("0", "2"):
             session = self.library("stateful", workers)
@@ -132,6 +182,37 @@ class Libraries(LibraryCase):
             self.assertEqual([], session.said)
             self.assertEqual(8, len(session.steps))
             self.assertIn("download", self.stages(session))
+
+    def test_batches_that_accelerate_dispatches(self):
+        session = self.library("dispatched", "2")
+        self.assertEqual([], session.said)
+        self.assertEqual(8, len(session.steps))
+
+    def test_loaders_that_lightning_combines(self):
+        session = self.library("combined", "2")
+        self.assertEqual([], session.said)
+        # Each loader's batch is a step, except for what was fetched ahead.
+        self.assertEqual(16, len(session.steps))
+        self.assertEqual(2, len(session.main.of("loader")))
+
+    def test_evaluations_and_checkpoints_of_the_trainer(self):
+        session = self.library("trained", "2", same=False)
+        self.assertEqual([], session.said)
+        self.assertIn(len(session.steps), (8, 9))  # the batch that is fetched ahead
+        self.assertEqual(4, self.evaluations(session, "evaluation"))
+        self.assertEqual(2, self.evaluations(session, "checkpoint"))
+
+    def test_an_epoch_of_a_webloader(self):
+        session = self.library("unbatched", "2")
+        self.assertEqual([], session.said)
+        self.assertEqual(8, len(session.steps))
+
+    def test_a_prefetching_thread_of_grain(self):
+        session = self.library("thread_prefetch")
+        self.assertEqual([], session.said)
+        self.assertEqual(8, len(session.steps))
+        threads = {e.tid for _, e in session.events("work", "fetch")} - {session.main.pid}
+        self.assertEqual(1, len(threads))
 
     def test_accelerate(self):
         session = self.library("accelerated", "2")
@@ -156,6 +237,38 @@ class Libraries(LibraryCase):
         threads = {e.tid for _, e in session.events("work", "fetch")} - {session.main.pid}
         self.assertTrue(threads)
         self.assertIn("MapMapDataset", self.ops(session))
+        # The call of ReadOptions(), with its lines, though the loop begins at another one.
+        call = session.main.of("loader")[0]["where"]["call"]
+        line = int(self.settings(session)["threads_at"].rpartition(":")[2])
+        self.assertIn("ahead = grain.ReadOptions(",
+                      call["source"].splitlines()[line - call["source_line"]])
+
+    def test_options_of_grain_that_another_file_makes(self):
+        loader = self.library("grain_options").main.of("loader")[0]
+        reading, processes = line_of("ReadOptions("), line_of("MultiprocessingOptions(")
+        settings = loader["settings"]
+        self.assertEqual((2, reading, reading), tuple(
+            settings[name] for name in ("threads", "threads_at", "prefetch_at")))
+        self.assertEqual((2, processes), (settings["num_workers"], settings["num_workers_at"]))
+        for knob, at, other in (("threads", reading, processes),
+                                ("num_workers", processes, reading)):
+            for calls, value in ((at, 3), (other, 2)):
+                session = self.library("grain_options", same=False,
+                                       settings=setting(loader, knob, 3, calls))
+                self.assertEqual([], session.said)
+                self.assertEqual(value, self.settings(session)[knob])
+
+    def test_the_data_loader_of_grain(self):
+        session = self.library("grain_loader")
+        self.assertEqual(8, len(session.steps))
+        settings = self.settings(session)
+        self.assertEqual((0, 16), (settings["num_workers"], settings["threads"]))
+        # Its constructor makes the options.
+        self.assertEqual(settings["num_workers_at"], settings["threads_at"])
+        loader = session.main.of("loader")[0]
+        session = self.library("grain_loader", same=False, settings=setting(
+            loader, "threads", 3, settings["threads_at"]))
+        self.assertEqual(3, self.settings(session)["threads"])
 
     def test_settings_of_a_rerun(self):
         def knobs(**values):

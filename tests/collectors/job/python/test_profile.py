@@ -302,6 +302,27 @@ class TensorFlow(Case):
         setting["calls"] = [{"file": where["file"], "line": second}]
         self.assertEqual({first: None, second: 3}, calls({"set": [setting]})[1])
 
+    def test_a_data_set_in_python(self):
+        session = self.check("py_dataset", 40)
+        self.assertEqual([], session.said)
+        loader, = session.main.names["loader"]
+        self.assertEqual({8}, {step.extra["samples"] for step in session.steps})
+        self.assertEqual(("Numbers", 2, False), tuple(
+            loader["settings"]["py_dataset" + name] for name in ("", "_workers", "_processes")))
+
+    def test_a_map_that_another_file_makes(self):
+        loader, = self.check("map_elsewhere", 40).main.names["loader"]
+        node, = [node for node in loader["settings"]["graph"] if node["op"] == "Map"]
+        self.assertNotIn("line", node)
+        file, _, line = node["elsewhere"].rpartition(":")
+        self.assertEqual("loader_options.py", file)
+        for calls, found in ((int(line), 3), (int(line) + 1, None)):
+            shutil.rmtree(self.session)
+            loader, = self.record("map_elsewhere", errors=False, settings={"set": [
+                {"knob": "loader.num_parallel_calls", "value": 3, "where": loader["where"],
+                 "calls": [{"file": file, "line": calls}]}]}).main.names["loader"]
+            self.assertEqual(found, loader["settings"]["num_parallel_calls"])
+
     def test_the_jobs_own_profiler_is_running(self):
         session = self.check("own", 40, env={"OWN": os.path.join(self.folder, "own")})
         said, = session.said

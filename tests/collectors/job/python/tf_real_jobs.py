@@ -7,6 +7,7 @@ import sys
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "0")
 import keras  # noqa: E402
+import loader_options  # noqa: E402
 import tensorflow as tf  # noqa: E402
 
 
@@ -19,11 +20,11 @@ def batches():
     return tf.data.Dataset.range(320).map(twice, num_parallel_calls=2).batch(8).prefetch(2)
 
 
-def fit():
+def fit(data=None):
     keras.utils.set_random_seed(1)
     model = keras.Sequential([keras.layers.Input((1,)), keras.layers.Dense(1)])
     model.compile("sgd", "mse")
-    history = model.fit(batches(), verbose=0)
+    history = model.fit(data or batches(), verbose=0, shuffle=False)
     print(["%.3g" % x for x in history.history["loss"]])
 
 
@@ -35,6 +36,23 @@ def two_maps():
     data = tf.data.Dataset.range(320).map(twice)
     data = data.map(lambda x, _: x + 1)
     print(sum(float(tf.reduce_sum(x)) for x in data.batch(8)))
+
+
+def map_elsewhere():
+    data = loader_options.mapped(tf.data.Dataset.range(320), lambda x: x + 1)
+    print(sum(float(tf.reduce_sum(x)) for x in data.batch(8)))
+
+
+class Numbers(keras.utils.PyDataset):
+    def __len__(self):
+        return 40
+
+    def __getitem__(self, index):
+        return tf.ones([8, 1]) * index, tf.ones([8, 1])
+
+
+def py_dataset():
+    fit(Numbers(workers=2, max_queue_size=2))
 
 
 def own():
