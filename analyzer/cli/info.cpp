@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +15,7 @@
 #include "analyzer/report/job_section.h"
 #include "analyzer/report/report.h"
 #include "analyzer/report/text.h"
+#include "analyzer/spec/json_text.h"
 #include "analyzer/words/words.h"
 #include "replay/workbench/workbench.h"
 
@@ -202,13 +202,6 @@ std::string InfoText(const model::Run& run, bool colors) {
 }
 
 using Json = nlohmann::ordered_json;
-
-template <class T>
-Json OrNull(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
-Json TextOrNull(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
 Json HostJson(const trace::HostInfo& host) {
   return {{"name", host.name},
