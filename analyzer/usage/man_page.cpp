@@ -1,12 +1,12 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
+#include <cctype>
 
-#include "analyzer/cli/command_list.h"
-#include "analyzer/cli/program.h"
+#include "analyzer/usage/command_list.h"
+#include "analyzer/usage/help.h"
 
-namespace stallscope::cli {
+namespace stallscope::usage {
 namespace {
 
 // Text that roff must not interpret.
@@ -26,6 +26,12 @@ std::string Escaped(const std::string& text) {
   return escaped;
 }
 
+// "wrong usage" as a sentence.
+std::string Sentence(std::string text) {
+  text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+  return Escaped(text) + ".";
+}
+
 std::string OptionHead(const OptionRow& option) {
   std::string head;
   for (const std::string& name : option.names) {
@@ -35,49 +41,56 @@ std::string OptionHead(const OptionRow& option) {
   return head + " \\fI" + Escaped(option.value) + "\\fR" + (option.many ? "..." : "");
 }
 
-std::string Synopsis(const CommandRow& command) {
-  std::string line = "\\fBstallscope " + Escaped(command.name) + "\\fR";
-  for (const OptionRow& option : command.options) {
-    if (option.positional) line += " \\fI" + Escaped(option.names.front()) + "\\fR";
+std::string Options(const std::vector<OptionRow>& options) {
+  std::string text;
+  for (const OptionRow& option : options) {
+    text += ".TP\n" + OptionHead(option) + "\n" + Escaped(option.about) + ".\n";
   }
-  return line + " [options]";
+  return text;
 }
 
-std::string Page(const std::string& about, const std::vector<CommandRow>& commands) {
-  std::string page = fmt::format(
-      ".TH STALLSCOPE 1 \"\" \"stallscope {}\" \"User Commands\"\n.SH NAME\nstallscope \\- "
-      "pipeline "
-      "profiler and bottleneck analyzer\n.SH SYNOPSIS\n",
-      STALLSCOPE_VERSION);
-  for (const CommandRow& command : commands) page += Synopsis(command) + "\n.br\n";
-  page += ".SH DESCRIPTION\n" + Escaped(about) + "\n.SH COMMANDS\n";
-  for (const CommandRow& command : commands) {
-    page += ".SS " + Escaped(command.name) + "\n" + Escaped(command.about) + ".\n";
-    for (const OptionRow& option : command.options) {
-      page += ".TP\n" + OptionHead(option) + "\n" + Escaped(option.about) + ".\n";
-    }
+std::string Synopsis(const std::string& words, const std::vector<OptionRow>& options) {
+  std::string line = "\\fB" + Escaped(words) + "\\fR";
+  for (const OptionRow& option : options) {
+    if (option.positional) line += " \\fI" + Escaped(option.names.front()) + "\\fR";
   }
-  page +=
-      ".SH EXIT STATUS\n.TP\n0\nDone.\n.TP\n1\nA budget failed, or a run is slower.\n.TP\n2\nWrong "
-      "usage, or a bad option value.\n.TP\n3\nAn "
-      "input is missing or unreadable. A partly readable trace is a warning and exits "
-      "0.\n.TP\n4\nInconclusive (budgets and compare only).\n.TP\n5\nThe run failed, or cannot run "
-      "here.\n"
-      ".SH ENVIRONMENT\n.TP\nNO_COLOR\nWhen set, disables color.\n.TP\n"
-      "STALLSCOPE_CLOCK\nWhen set to \\fImonotonic\\fR, recordings use the kernel's clock instead "
-      "of the "
-      "processor's.\n";
-  return page;
+  return line + " [options]\n";
+}
+
+std::string Row(const std::string& name, const std::string& text) {
+  return ".TP\n" + Escaped(name) + "\n" + text + "\n";
 }
 
 }  // namespace
 
-void AddMan(CLI::App& app, int& exit_code) {
-  CLI::App* command = app.add_subcommand("man", "Print the manual page (view it with man -l)");
-  command->callback([&app, &exit_code] {
-    std::fputs(Page(app.get_description(), ListCommands(app)).c_str(), stdout);
-    exit_code = 0;
-  });
+std::string ManPage(const CLI::App& app, const About& about) {
+  const std::string name = app.get_name();
+  const std::vector<CommandRow> commands = ListCommands(app);
+  const std::vector<OptionRow> own = ListOptions(app);
+  std::string capitals = name;
+  for (char& c : capitals) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  std::string page =
+      fmt::format(".TH {} 1 \"\" \"{}\" \"User Commands\"\n.SH NAME\n{} \\- {}\n.SH SYNOPSIS\n",
+                  Escaped(capitals), Escaped(app.version()), Escaped(name), Escaped(about.summary));
+  if (commands.empty()) page += Synopsis(name, own);
+  for (const CommandRow& command : commands) {
+    page += Synopsis(name + " " + command.name, command.options) + ".br\n";
+  }
+  page += ".SH DESCRIPTION\n" + Escaped(app.get_description()) + "\n.SH OPTIONS\n" + Options(own);
+  if (!about.notes.empty()) page += ".PP\n" + Escaped(about.notes) + "\n";
+  if (!commands.empty()) page += ".SH COMMANDS\n";
+  for (const CommandRow& command : commands) {
+    page += ".SS " + Escaped(command.name) + "\n" + Escaped(command.about) + ".\n" +
+            Options(command.options);
+  }
+  page += ".SH EXIT STATUS\n";
+  for (const ExitCode& exit : about.exit_codes) {
+    page += Row(std::to_string(exit.code),
+                Sentence(exit.meaning) + (exit.more.empty() ? "" : " " + Escaped(exit.more)));
+  }
+  if (!about.environment.empty()) page += ".SH ENVIRONMENT\n";
+  for (const auto& [variable, text] : about.environment) page += Row(variable, Escaped(text));
+  return page;
 }
 
-}  // namespace stallscope::cli
+}  // namespace stallscope::usage

@@ -61,6 +61,8 @@ std::string MillisecondsOrDash(const std::optional<double>& ms);  // "41.2 us", 
 
 // --- Fitting text into a width. Never for what is meant to be copied ---
 
+inline constexpr size_t kTextWidth = 80;  // of what the programs print for people
+
 // The columns that printable text takes on a terminal: two for a wide character, none for a
 // combining one.
 size_t TextWidth(std::string_view text);
