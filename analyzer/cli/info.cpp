@@ -60,7 +60,7 @@ std::string FactLines(const Facts& facts) {
       text += line + Printable(fact.value) + "\n";
       continue;
     }
-    for (const std::string& part : words::Wrapped(fact.value, report::kTextWidth - indent)) {
+    for (const std::string& part : words::Wrapped(fact.value, words::kTextWidth - indent)) {
       text += line + part + "\n";
       line = std::string(indent, ' ');
     }
@@ -196,9 +196,13 @@ std::string Counters(const model::Run& run, bool colors) {
 
 std::string InfoText(const model::Run& run, bool colors) {
   const bool complete = run.quality.Complete();
-  return Paint(report::TrustLine(run), complete ? Tone::kGood : Tone::kBad, colors) + "\n\n" +
-         RunFacts(run) + Loaders(run, colors) + Processes(run, colors) + Stages(run, colors) +
-         Queues(run, colors) + Tracks(run, colors) + Counters(run, colors);
+  std::string trust;
+  for (const std::string& line : words::Wrapped(report::TrustLine(run), words::kTextWidth, 2)) {
+    trust += (trust.empty() ? "" : "\n") + line;
+  }
+  return Paint(trust, complete ? Tone::kGood : Tone::kBad, colors) + "\n\n" + RunFacts(run) +
+         Loaders(run, colors) + Processes(run, colors) + Stages(run, colors) + Queues(run, colors) +
+         Tracks(run, colors) + Counters(run, colors);
 }
 
 using Json = nlohmann::ordered_json;
