@@ -4,11 +4,14 @@
 #include <cstdio>
 
 #include "analyzer/base/escape.h"
-#include "analyzer/cli/command_list.h"
 #include "analyzer/cli/program.h"
+#include "analyzer/usage/command_list.h"
 
 namespace stallscope::cli {
 namespace {
+
+using usage::CommandRow;
+using usage::OptionRow;
 
 std::string Joined(const std::vector<std::string>& words, const char* between) {
   std::string text;
@@ -161,7 +164,7 @@ void AddCompletion(CLI::App& app, int& exit_code) {
       ->required()
       ->check(CLI::IsMember({"bash", "zsh", "fish"}));
   command->callback([&app, &exit_code, shell] {
-    const std::vector<CommandRow> commands = ListCommands(app);
+    const std::vector<CommandRow> commands = usage::ListCommands(app);
     const std::string text = *shell == "bash"  ? Bash(commands)
                              : *shell == "zsh" ? Zsh(commands)
                                                : Fish(commands);

@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +15,7 @@
 #include "analyzer/report/job_section.h"
 #include "analyzer/report/report.h"
 #include "analyzer/report/text.h"
+#include "analyzer/spec/json_text.h"
 #include "analyzer/words/words.h"
 #include "replay/workbench/workbench.h"
 
@@ -60,7 +60,7 @@ std::string FactLines(const Facts& facts) {
       text += line + Printable(fact.value) + "\n";
       continue;
     }
-    for (const std::string& part : words::Wrapped(fact.value, report::kTextWidth - indent)) {
+    for (const std::string& part : words::Wrapped(fact.value, words::kTextWidth - indent)) {
       text += line + part + "\n";
       line = std::string(indent, ' ');
     }
@@ -196,19 +196,16 @@ std::string Counters(const model::Run& run, bool colors) {
 
 std::string InfoText(const model::Run& run, bool colors) {
   const bool complete = run.quality.Complete();
-  return Paint(report::TrustLine(run), complete ? Tone::kGood : Tone::kBad, colors) + "\n\n" +
-         RunFacts(run) + Loaders(run, colors) + Processes(run, colors) + Stages(run, colors) +
-         Queues(run, colors) + Tracks(run, colors) + Counters(run, colors);
+  std::string trust;
+  for (const std::string& line : words::Wrapped(report::TrustLine(run), words::kTextWidth, 2)) {
+    trust += (trust.empty() ? "" : "\n") + line;
+  }
+  return Paint(trust, complete ? Tone::kGood : Tone::kBad, colors) + "\n\n" + RunFacts(run) +
+         Loaders(run, colors) + Processes(run, colors) + Stages(run, colors) + Queues(run, colors) +
+         Tracks(run, colors) + Counters(run, colors);
 }
 
 using Json = nlohmann::ordered_json;
-
-template <class T>
-Json OrNull(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
-Json TextOrNull(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
 Json HostJson(const trace::HostInfo& host) {
   return {{"name", host.name},

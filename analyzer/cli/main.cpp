@@ -59,11 +59,11 @@ int main(int argc, char** argv) {
     try {
       app->parse(argc, argv);
     } catch (const CLI::CallForHelp&) {
-      std::fputs(stallscope::cli::HelpText(*app).c_str(), stdout);
+      std::fputs(stallscope::usage::HelpText(*app).c_str(), stdout);
     } catch (const CLI::CallForVersion&) {
       std::printf("%s\n", app->version().c_str());
     } catch (const CLI::ParseError& error) {
-      return stallscope::cli::Fail(stallscope::cli::UsageError(*app, error, {argv, argv + argc}));
+      return stallscope::cli::Fail(stallscope::usage::UsageError(*app, error, {argv, argv + argc}));
     }
   } catch (...) {
     return stallscope::cli::Fail(stallscope::CaughtError());

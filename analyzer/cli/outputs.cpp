@@ -31,7 +31,7 @@ struct Reading {
 };
 
 Error NoForm(const std::string& path) {
-  return {ErrorKind::kUsage, "the name tells no format", path,
+  return {ErrorKind::kUsage, "its name implies no format", path,
           "put --format text, json, markdown, html, junit or sarif before its -o"};
 }
 
@@ -155,20 +155,20 @@ Status WriteOutput(const std::string& path, std::string_view text) {
 }
 
 ReportOutputs::ReportOutputs(CLI::App& command) : command_(command) {
-  format_ = command
-                .add_option("--format", formats_,
-                            "Output format, each with its own -o but one (repeatable)")
-                ->check(CLI::IsMember(
-                    std::vector<std::string>(report::kFormWords.begin(), report::kFormWords.end())))
-                ->allow_extra_args(false)
-                ->take_all();
-  output_ =
+  format_ =
       command
-          .add_option("-o,--output", paths_,
-                      "Output file, in the --format beside it, else by its name (default: stdout)")
-          ->type_name("FILE")
+          .add_option("--format", formats_, "Output format (repeatable; all but one need an -o)")
+          ->check(CLI::IsMember(
+              std::vector<std::string>(report::kFormWords.begin(), report::kFormWords.end())))
           ->allow_extra_args(false)
           ->take_all();
+  output_ = command
+                .add_option("-o,--output", paths_,
+                            "Output file, in the --format next to it, or else in that of its name "
+                            "(default: stdout)")
+                ->type_name("FILE")
+                ->allow_extra_args(false)
+                ->take_all();
 }
 
 std::vector<ReportOutputs::Given> ReportOutputs::InOrder() const {

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <CLI/App.hpp>
-#include <CLI/Error.hpp>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "analyzer/base/result.h"
+#include "analyzer/usage/help.h"
 
 namespace stallscope::cli {
 
@@ -19,18 +19,14 @@ constexpr int kExitInconclusive = 4;  // of a budget or a comparison
 // result in `exit_code`, which must outlive the parsing.
 std::unique_ptr<CLI::App> MakeProgram(int& exit_code);
 
+// What the help and the man page say besides its commands.
+const usage::About& AboutProgram();
+
 // Prints the error on one line of stderr and returns its exit code.
 int Fail(const Error& error);
 
 // The text that the program prints without arguments: what to do first, given the current folder.
 std::string FirstSteps();
-
-// The help of the command in question, or of the program.
-std::string HelpText(const CLI::App& app);
-
-// Wrong usage on one line, with what was probably meant.
-Error UsageError(const CLI::App& app, const CLI::ParseError& error,
-                 const std::vector<std::string>& arguments);
 
 // The arguments of this process, from the kernel: the parser does not keep what it parsed.
 std::vector<std::string> ProgramArguments();

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "analyzer/base/escape.h"
@@ -17,7 +18,7 @@
 #include "analyzer/base/program.h"
 #include "analyzer/cli/program.h"
 #include "analyzer/importers/open_run.h"
-#include "analyzer/report/text.h"
+#include "analyzer/spec/spec.h"
 #include "analyzer/spec/spec_json.h"
 #include "analyzer/words/words.h"
 
@@ -33,16 +34,29 @@ constexpr int kDeepest = 2;
 constexpr size_t kMostOpened = 200;
 constexpr uint64_t kLargestScript = uint64_t{1} << 20;
 
+struct Entry {
+  std::string name;
+  fs::file_time_type written;
+};
+
 struct Script {
   std::string name;
   std::string_view framework;
   int likeness = 0;  // how much it looks like a training program
+  fs::file_time_type written = {};
+};
+
+struct SpecFile {
+  std::string name;
+  std::string missing;    // what it reads and is not here
+  std::string generated;  // the folder where generated images would stand for that
 };
 
 struct Found {
   std::vector<std::string> traces;  // newest first
+  fs::file_time_type newest = {};
   std::optional<Script> script;
-  std::string spec;
+  std::optional<SpecFile> spec;
   std::string budget;
 };
 
@@ -88,12 +102,12 @@ std::string_view FrameworkOf(std::string_view source) {
 
 // A module of models or data sets also imports a framework. A program is recognized by its name, or
 // by code that only a program has.
-std::optional<Script> ReadScript(const std::string& name) {
-  const auto source = ReadWholeFile(name, kLargestScript);
+std::optional<Script> ReadScript(const Entry& file) {
+  const auto source = ReadWholeFile(file.name, kLargestScript);
   if (!source.ok()) return std::nullopt;
-  Script script{name, FrameworkOf(source.value()), 0};
+  Script script{file.name, FrameworkOf(source.value()), 0, file.written};
   if (script.framework.empty()) return std::nullopt;
-  const std::string stem = fs::path(name).stem().string();
+  const std::string stem = fs::path(file.name).stem().string();
   if (stem.find("train") != std::string::npos) script.likeness += 4;
   if (stem == "main" || stem.find("finetune") != std::string::npos) script.likeness += 3;
   if (source.value().find("__main__") != std::string::npos) script.likeness += 1;
@@ -103,11 +117,6 @@ std::optional<Script> ReadScript(const std::string& name) {
   if (script.likeness == 0) return std::nullopt;
   return script;
 }
-
-struct Entry {
-  std::string name;
-  fs::file_time_type written;
-};
 
 // Calls `take` for the folder's entries. Users do not work on hidden ones, and a name with control
 // characters could not be printed for copying.
@@ -165,6 +174,31 @@ std::vector<fs::path> FoldersBelow() {
   return below;
 }
 
+// `data/*.tfrecord` where there is no folder `data`. No pattern is expanded: it may match millions.
+bool IsMissing(const std::string& pattern) {
+  const size_t wild = pattern.find_first_of("*?[");
+  const fs::path whole = pattern.substr(0, wild);
+  const fs::path must_be = wild == std::string::npos ? whole : whole.parent_path();
+  std::error_code failed;
+  return !must_be.empty() && !fs::exists(must_be, failed);
+}
+
+SpecFile SpecFileOf(const std::string& name, const Spec& spec) {
+  SpecFile file{name, "", ""};
+  for (const StageSpec& stage : spec.stages) {
+    const auto* const source = std::get_if<SourceSpec>(&stage.kind);
+    if (source == nullptr) continue;
+    for (const std::string& pattern : source->files) {
+      if (!file.missing.empty() || !IsMissing(pattern)) continue;
+      file.missing = pattern;
+      const bool images = source->format == SourceFormat::kTfrecord && source->features.empty();
+      const fs::path folder = fs::path(pattern).parent_path();
+      if (images && pattern == (folder / "*.tfrecord").string()) file.generated = folder.string();
+    }
+  }
+  return file;
+}
+
 // Looks for a JSON file that another command reads; true if it is one.
 bool TakeOwnJson(const std::string& name, Found& found) {
   const auto text = ReadWholeFile(name, kMaxSpecBytes);
@@ -173,8 +207,9 @@ bool TakeOwnJson(const std::string& name, Found& found) {
     if (found.budget.empty()) found.budget = name;
     return true;
   }
-  if (!ReadSpec(text.value(), name).ok()) return false;
-  if (found.spec.empty()) found.spec = name;
+  const auto spec = ReadSpec(text.value(), name);
+  if (!spec.ok()) return false;
+  if (!found.spec) found.spec = SpecFileOf(name, spec.value());
   return true;
 }
 
@@ -188,7 +223,7 @@ Found LookIn(const std::vector<fs::path>& folders) {
         EndsWithAny(file.name, {".sst", ".json", ".json.gz", ".pb", ".pb.gz", ".sqlite"});
     if (!(python || trace) || ++opened > kMostOpened) continue;
     if (python) {
-      auto script = ReadScript(file.name);
+      auto script = ReadScript(file);
       if (script && (!found.script || script->likeness > found.script->likeness)) {
         found.script = std::move(script);
       }
@@ -197,14 +232,16 @@ Found LookIn(const std::vector<fs::path>& folders) {
     if (json && TakeOwnJson(file.name, found)) continue;
     // The name is a reason to look; the content decides.
     const auto is_trace = importers::IsTrace(file.name);
-    if (is_trace.ok() && is_trace.value()) found.traces.push_back(file.name);
+    if (!is_trace.ok() || !is_trace.value()) continue;
+    if (found.traces.empty()) found.newest = file.written;
+    found.traces.push_back(file.name);
   }
   return found;
 }
 
 Found Look() {
   Found here = LookIn({"."});
-  if (!here.traces.empty() || here.script || !here.spec.empty()) return here;
+  if (!here.traces.empty() || here.script || here.spec) return here;
   Found below = LookIn(FoldersBelow());
   if (below.budget.empty()) below.budget = here.budget;
   return below;
@@ -264,7 +301,7 @@ std::string SampleTrace() {
 class StartPage {
  public:
   void Say(const std::string& text) {
-    for (const std::string& line : words::Wrapped(text, report::kTextWidth)) text_ += line + "\n";
+    for (const std::string& line : words::Wrapped(text, words::kTextWidth)) text_ += line + "\n";
   }
   // On a line of its own and never wrapped, for copying.
   void Command(const std::vector<std::string>& command) {
@@ -316,15 +353,60 @@ void SayTraces(const Found& found, StartPage& page) {
   }
 }
 
-// `then`: also print the command that comes next.
-void SayJob(const std::string& what, const std::string& program, bool then, StartPage& page) {
+std::vector<std::string> AnalyzeNext() { return {"stallscope", "analyze", NewTrace()}; }
+
+// `next`: the command that comes after it, if any.
+void SayJob(const std::string& what, const std::string& program,
+            const std::vector<std::string>& next, StartPage& page) {
   const std::string trace = NewTrace();
   page.Say(what);
   std::vector<std::string> command = {"stallscope", "run"};
   if (trace != "run.sst") command.insert(command.end(), {"-o", trace});
   command.insert(command.end(), {"--", Python(), program});
   page.Command(command);
-  if (then) page.Command({"stallscope", "analyze", trace});
+  if (!next.empty()) page.Command(next);
+  page.Gap();
+}
+
+// The program was changed after the newest trace was recorded.
+bool IsStale(const Found& found) {
+  return found.script && !found.traces.empty() && found.traces.front().ends_with(".sst") &&
+         found.script->written > found.newest;
+}
+
+void SayScript(const Found& found, StartPage& page) {
+  const Script& script = *found.script;
+  std::vector<std::string> next;
+  std::string what =
+      fmt::format("{} uses {}. Record it, unchanged, with all of its processes:", script.name,
+                  script.framework);
+  if (found.traces.empty()) next = AnalyzeNext();
+  if (IsStale(found)) {
+    const std::string& old = found.traces.front();
+    what = fmt::format("{} was changed after {} was recorded. Record it again", script.name, old);
+    const bool alone = RanksOfNewest(found.traces).empty();
+    what += alone ? ", and compare:" : ":";
+    next = AnalyzeNext();
+    if (alone) next = {"stallscope", "compare", "--base", Argument(old), "--new", NewTrace()};
+  }
+  SayJob(what, Argument(script.name), next, page);
+}
+
+void SaySpec(const SpecFile& spec, StartPage& page) {
+  std::string what = spec.name + " is the spec of a pipeline. ";
+  if (!spec.generated.empty()) {
+    what += spec.missing + ", which it reads, is not here. Generate images for it, run it and " +
+            "record the run:";
+  } else if (!spec.missing.empty()) {
+    what += spec.missing + ", which it reads, is not here; where it is, run it and record the run:";
+  } else {
+    what += "Run it and record the run:";
+  }
+  page.Say(what);
+  if (!spec.generated.empty()) {
+    page.Command({"stallscope", "generate", Argument(spec.generated), "--images", "64"});
+  }
+  page.Command({"stallscope", "record", Argument(spec.name), "-o", NewTrace()});
   page.Gap();
 }
 
@@ -333,22 +415,16 @@ void SayJob(const std::string& what, const std::string& program, bool then, Star
 std::string FirstSteps() {
   const Found found = Look();
   StartPage page;
+  // What a trace says of an older program comes last.
+  if (IsStale(found)) SayScript(found, page);
   if (!found.traces.empty()) SayTraces(found, page);
-  if (found.script) {
-    SayJob(fmt::format("{} uses {}. Record it, unchanged, with all of its processes:",
-                       found.script->name, found.script->framework),
-           Argument(found.script->name), found.traces.empty(), page);
-  }
-  if (!found.spec.empty()) {
-    page.Say(found.spec + " is the spec of a pipeline. Run it and record the run:");
-    page.Command({"stallscope", "record", Argument(found.spec), "-o", NewTrace()});
-    page.Gap();
-  }
-  if (found.traces.empty() && !found.script && found.spec.empty()) {
+  if (found.script && !IsStale(found)) SayScript(found, page);
+  if (found.spec) SaySpec(*found.spec, page);
+  if (found.traces.empty() && !found.script && !found.spec) {
     SayJob(
         "This folder has no training program, trace or spec. In the folder of your own program, "
         "run:",
-        "train.py", true, page);
+        "train.py", AnalyzeNext(), page);
     if (const std::string sample = SampleTrace(); !sample.empty()) {
       page.Say("Or look at a recorded sample first:");
       page.Command({"stallscope", "analyze", sample});

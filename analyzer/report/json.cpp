@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -17,19 +15,7 @@
 namespace stallscope::report {
 namespace {
 
-// JSON has no infinities.
-Json Number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
-template <class T>
-Json OrNull(const std::optional<T>& value) {
-  if (!value.has_value()) return nullptr;
-  if constexpr (std::is_floating_point_v<T>) {
-    return Number(*value);
-  } else {
-    return *value;
-  }
-}
-Json TextOrNull(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+Json Number(double value) { return OrNull(std::optional(value)); }
 
 // A spec from a trace is a text like any other: one that is no JSON, or nested so deep that
 // printing it would cost the stack, is left out.

@@ -8,10 +8,11 @@
 #include <vector>
 
 #include "analyzer/report/document.h"
+#include "analyzer/words/words.h"
 
 namespace stallscope::report {
 
-constexpr size_t kTextWidth = 80;
+using words::kTextWidth;
 
 struct TextOptions {
   bool colors = false;

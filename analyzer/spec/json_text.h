@@ -2,10 +2,13 @@
 // depth. Also for other rooms that read JSON of their own (a budget), which then fail the same way.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "analyzer/base/result.h"
 #include "analyzer/spec/fault.h"
@@ -30,6 +33,19 @@ std::string LineAndColumn(std::string_view text, size_t offset);
 
 // "a number", "a list", ... for errors.
 std::string TypeInWords(const nlohmann::json& value);
+
+// What is unknown, as JSON has it: null. It has no infinities either.
+template <class Value>
+nlohmann::ordered_json OrNull(const std::optional<Value>& value) {
+  if (!value.has_value()) return nullptr;
+  if constexpr (std::is_floating_point_v<Value>) {
+    if (!std::isfinite(*value)) return nullptr;
+  }
+  return *value;
+}
+inline nlohmann::ordered_json TextOrNull(const std::string& text) {
+  return text.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(text);
+}
 
 std::string WriteJson(const nlohmann::ordered_json& tree, JsonLayout layout);
 

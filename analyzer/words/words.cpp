@@ -127,13 +127,22 @@ std::string_view Beginning(std::string_view text, size_t width) {
 }
 
 // Where to break a word that fills a line and goes on: behind a separator or before a capital, as
-// paths and names in code are read, past a third of its `room` bytes; else where the room ends.
+// paths and names in code are read, past a third of its `room` bytes; else where the room ends. An
+// underscore separates only what it joins: "__getitem__" stays whole.
 size_t BreakInWord(std::string_view word, size_t room) {
   const auto is_lower = [](char c) { return c >= 'a' && c <= 'z'; };
   const auto is_upper = [](char c) { return c >= 'A' && c <= 'Z'; };
+  const auto joins = [&](size_t at) {
+    const auto is_word = [&](char c) {
+      return is_lower(c) || is_upper(c) || (c >= '0' && c <= '9');
+    };
+    return at > 0 && is_word(word[at - 1]) && is_word(word[at + 1]);
+  };
   for (size_t at = room; at * 3 > room; --at) {
     const char last = word[at - 1];
-    const bool separated = std::string_view("/_-.,:=").find(last) != std::string_view::npos;
+    const bool separated = last == '_'
+                               ? joins(at - 1)
+                               : std::string_view("/-.,:=").find(last) != std::string_view::npos;
     if (separated || (is_lower(last) && is_upper(word[at]))) return at;
   }
   return room;

@@ -61,6 +61,8 @@ std::string MillisecondsOrDash(const std::optional<double>& ms);  // "41.2 us", 
 
 // --- Fitting text into a width. Never for what is meant to be copied ---
 
+inline constexpr size_t kTextWidth = 80;  // of what the programs print for people
+
 // The columns that printable text takes on a terminal: two for a wide character, none for a
 // combining one.
 size_t TextWidth(std::string_view text);
@@ -69,9 +71,9 @@ std::string CutTo(std::string_view text, size_t width);
 // Begins with "…" where it is cut: the end of a path tells more than its beginning.
 std::string EndOf(std::string_view text, size_t width);
 // `text` as printable lines of at most `width` columns, broken at spaces where there are some; a
-// word longer than a line is broken behind a separator (/_-.,:=) or before a capital where it has
-// one there. A line feed in a name must not begin a line. Every line but the first begins with
-// `indent` spaces, which count.
+// word longer than a line is broken behind a separator (/-.,:=, or a _ between letters) or before a
+// capital where it has one there. A line feed in a name must not begin a line. Every line but the
+// first begins with `indent` spaces, which count.
 std::vector<std::string> Wrapped(std::string_view text, size_t width, size_t indent = 0);
 
 // "train.py:12": the file's own name; empty where the file is unknown.

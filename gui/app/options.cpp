@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "analyzer/spec/nearest.h"
+#include "analyzer/usage/help.h"
 
 namespace stallscope::app {
 namespace {
@@ -18,6 +19,17 @@ std::string PanelWords() {
     words += session::WordFor(panel);
   }
   return words;
+}
+
+// What the help and the man page say besides the options.
+usage::About AboutWindow() {
+  return {"show why a training step waits for its data",
+          "PANEL is one of: " + PanelWords() + ".",
+          {{0, "success", ""},
+           {2, "wrong usage", ""},
+           {3, "a trace is missing or unreadable", ""},
+           {5, "cannot run here (no display, no OpenGL 3, disk full)", ""}},
+          {{"XDG_CONFIG_HOME", "The settings are in its folder stallscope, else in ~/.config."}}};
 }
 
 Error UsageError(const std::string& what, const std::string& where, const std::string& hint) {
@@ -63,7 +75,7 @@ Result<Options> ReadOptions(int argc, const char* const* argv) {
   std::string theme;
   std::string size;
   double scale = 0;
-  app.add_option("TRACE", options.traces, "Traces to open; several for comparison");
+  app.add_option("TRACE", options.traces, "Traces to open; several are runs to compare");
   app.add_option("--export-png", png, "Write a panel as PNG; needs no display")
       ->expected(3)
       ->type_name("PANEL FILE TRACE");
@@ -71,26 +83,28 @@ Result<Options> ReadOptions(int argc, const char* const* argv) {
       ->expected(3)
       ->type_name("PANEL FILE TRACE");
   app.add_option("--theme", theme, "Color theme")->check(CLI::IsMember({"dark", "light"}));
-  app.add_option("--scale", scale, "Scale of text and controls")
+  app.add_option("--scale", scale, "Scale of text and controls, 0.5 to 4")
       ->check(CLI::Range(session::kSmallestScale, session::kLargestScale));
   app.add_option("--size", size, "Size of an exported picture before scaling, such as 1280x800");
+  bool man = false;
+  app.add_flag("--man", man, "Print the manual page (view it with man -l)");
   app.set_version_flag("--version", std::string("stallscope-gui " STALLSCOPE_VERSION),
                        "Print the version and exit");
-  app.footer(
-      "PANEL is one of: " + PanelWords() +
-      ".\nExit codes: 0 success, 2 usage error, 3 trace missing or unreadable, 5 cannot run here "
-      "(no display, no OpenGL 3, disk full).");
-  app.get_formatter()->column_width(40);
+  usage::SetHelp(app, AboutWindow());
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    options.text = app.help();
+    options.text = usage::HelpText(app);
     return options;
   } catch (const CLI::CallForVersion&) {
     options.text = app.version() + "\n";
     return options;
   } catch (const CLI::ParseError& error) {
-    return UsageError(error.what(), "", "see stallscope-gui --help");
+    return usage::UsageError(app, error, {argv, argv + argc});
+  }
+  if (man) {
+    options.text = usage::ManPage(app, AboutWindow());
+    return options;
   }
   if (!png.empty() && !svg.empty()) {
     return UsageError("--export-png and --export-svg exclude each other", "", "give one of them");

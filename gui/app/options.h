@@ -26,7 +26,7 @@ struct Options {
   std::optional<double> scale;
   int width = 1280;  // of a picture, in pixels at scale 1
   int height = 800;
-  std::string text;  // --help, --version: what to print before exiting 0
+  std::string text;  // --help, --version, --man: what to print before exiting 0
 };
 
 // kUsage for an invalid command line.

@@ -23,6 +23,15 @@ class Searcher {
 
   std::optional<Candidate> Priced(const Spec& spec) { return std::move(PriceAll({spec}).front()); }
 
+  // The start, which may need more memory than the limit.
+  std::optional<Candidate> Start() {
+    if (Stopped()) return std::nullopt;
+    Candidate candidate{start_, Predicted(start_)};
+    if (limits_.simulated) limits_.simulated(1);
+    if (!candidate.price.rate) return std::nullopt;
+    return candidate;
+  }
+
   // The best that single moves lead to.
   Candidate Climb(Candidate at) {
     for (size_t step = 0; step < kMostSteps && !Stopped(); ++step) {
@@ -67,12 +76,15 @@ class Searcher {
  private:
   bool Stopped() const { return limits_.stop_requested && limits_.stop_requested(); }
 
+  Price Predicted(const Spec& spec) const {
+    return predictor_.Predict(spec, limits_.fewer_cores ? limits_.cores : 0);
+  }
+
   std::vector<std::optional<Candidate>> PriceAll(const std::vector<Spec>& specs) {
     std::vector<std::optional<Candidate>> priced(specs.size());
     ForEachParallel(specs.size(), limits_.threads, [&](size_t i) {
       if (Stopped()) return;
-      const int cores = limits_.fewer_cores ? limits_.cores : 0;
-      Candidate candidate{specs[i], predictor_.Predict(specs[i], cores)};
+      Candidate candidate{specs[i], Predicted(specs[i])};
       if (candidate.price.rate && Fits(candidate.price)) priced[i] = std::move(candidate);
     });
     if (limits_.simulated) limits_.simulated(specs.size());
@@ -122,7 +134,7 @@ void Rank(const Searcher& searcher, std::vector<Candidate>& candidates) {
 std::vector<Candidate> Search(const Predictor& predictor, const Spec& start,
                               const std::vector<Patch>& ideas, const SearchLimits& limits) {
   Searcher searcher(predictor, start, limits);
-  auto base = searcher.Priced(start);
+  auto base = searcher.Start();
   if (!base.has_value()) return {};
   std::vector<Candidate> found;
   const auto keep = [&](Candidate candidate) {

@@ -5,6 +5,7 @@
 
 #include "analyzer/base/escape.h"
 #include "analyzer/base/lines.h"
+#include "analyzer/spec/json_text.h"
 #include "analyzer/spec/patch.h"
 #include "analyzer/spec/spec_json.h"
 #include "replay/sweep/plan.h"
@@ -17,13 +18,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kSchema = "stallscope.sweep/1";
 constexpr std::string_view kPointsBegin = "\"points\": [\n";
-
-Json TextOrNull(const std::string& text) { return text.empty() ? Json() : Json(text); }
-
-template <class Value>
-Json ValueOrNull(const std::optional<Value>& value) {
-  return value.has_value() ? Json(*value) : Json();
-}
 
 // A knob's text as the value that it is: 4, true, ["flip"]; a bare word stays a text.
 Json KnobJson(const std::string& text) {
@@ -75,8 +69,8 @@ Json PointJson(const Point& point) {
   if (point.cores > 0) json["cores"] = point.cores;
   json["predicted"] = RateOrNull(point.predicted);
   json["measured"] = RateOrNull(Measured(point));
-  json["memory_bytes"] = ValueOrNull(MemoryOf(point));
-  json["predicted_memory_bytes"] = ValueOrNull(point.predicted_memory_bytes);
+  json["memory_bytes"] = OrNull(MemoryOf(point));
+  json["predicted_memory_bytes"] = OrNull(point.predicted_memory_bytes);
   json["digest"] = TextOrNull(point.digest);
   json["verdict"] = TextOrNull(point.verdict);
   json["error"] = TextOrNull(point.error);
@@ -102,11 +96,11 @@ Json AxesJson(const Sweep& sweep) {
 
 Json ErrorsJson(const PredictionErrors& errors) {
   return {{"points", errors.points},
-          {"median", ValueOrNull(errors.median)},
-          {"p95", ValueOrNull(errors.p95)},
-          {"covered", ValueOrNull(errors.covered)},
-          {"median_half_width", ValueOrNull(errors.median_half_width)},
-          {"best_within", ValueOrNull(errors.best_within)},
+          {"median", OrNull(errors.median)},
+          {"p95", OrNull(errors.p95)},
+          {"covered", OrNull(errors.covered)},
+          {"median_half_width", OrNull(errors.median_half_width)},
+          {"best_within", OrNull(errors.best_within)},
           {"unpriced", errors.unpriced},
           {"failed", errors.failed}};
 }
@@ -252,7 +246,7 @@ std::string WriteSweep(const Sweep& sweep) {
   add("errors", ErrorsJson(ErrorsOf(sweep)));
   const auto spec = ReadAnySpec(sweep.spec_json, sweep.trace);
   const bool verified = sweep.kind == SweepKind::kVerify && spec.ok();
-  add("best", ValueOrNull(verified ? BestOf(spec.value(), sweep) : std::nullopt));
+  add("best", OrNull(verified ? BestOf(spec.value(), sweep) : std::nullopt));
   add("base", sweep.base_point.has_value() ? Json(*sweep.base_point) : PointJson(sweep.base));
   text += kPointsBegin;
   for (size_t i = 0; i < sweep.points.size(); ++i) {

@@ -163,6 +163,10 @@ void TuneRun::RunOn(Try& tried) {
 }
 
 void TuneRun::BySimulation(const std::vector<Candidate>& found) {
+  if (found.empty()) {
+    tuned_.ended = "stopped";
+    return;
+  }
   const Candidate& base = found.back();
   tuned_.base.point.predicted = base.price.rate;
   tuned_.base.point.predicted_memory_bytes = base.price.memory_bytes;

@@ -5,8 +5,6 @@
 //   attribution_rate read FILE [THREADS]       load it, attribute it, print what that took
 //
 // Two programs in one, because the writer's memory would count as the reader's peak.
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -19,6 +17,7 @@
 #include "analyzer/model/loader.h"
 #include "analyzer/trace/chunk.h"
 #include "analyzer/trace/writer.h"
+#include "tests/bench/usage.h"
 
 namespace {
 
@@ -309,21 +308,6 @@ class Maker {
   int64_t now_ = 0;
   bool spans_only_ = false;
 };
-
-double PeakMib() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_maxrss) / 1024;
-}
-
-double CpuSeconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
 
 int Read(const std::string& path, unsigned threads) {
   using Clock = std::chrono::steady_clock;

@@ -6,8 +6,6 @@
 // (with a word, one run of that kind: for counting its instructions)
 //
 // prints one line of JSON per run: whether it was recorded, its samples, seconds and CPU seconds.
-#include <sys/resource.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -17,19 +15,11 @@
 #include "analyzer/spec/knobs.h"
 #include "analyzer/spec/spec_json.h"
 #include "collectors/capture/capture.h"
+#include "tests/bench/usage.h"
 
 namespace {
 
 using namespace stallscope;
-
-double CpuSeconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
 
 bool RunOnce(const Spec& spec, const std::string& trace) {
   capture::CaptureOptions options;

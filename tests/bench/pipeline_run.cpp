@@ -5,7 +5,6 @@
 //   [PATH=VALUE...]
 //
 // The time of the warm-up is not counted, nor are its samples. Ends at whichever limit comes first.
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,6 +21,7 @@
 #include "analyzer/spec/spec_json.h"
 #include "collectors/pipeline/pipeline.h"
 #include "collectors/recorder/recorder.h"
+#include "tests/bench/usage.h"
 
 namespace {
 
@@ -59,15 +59,6 @@ bool Parse(int argc, char** argv, Arguments& arguments) {
     }
   }
   return true;
-}
-
-double CpuSeconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
 // Resident, without what is mapped from files: bytes.

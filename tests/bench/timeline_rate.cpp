@@ -5,8 +5,6 @@
 //
 // FILE is one that attribution_rate has written. Figures of frames are medians, followed by the
 // 99th percentile.
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -19,6 +17,7 @@
 #include "gui/session/span_table.h"
 #include "gui/viewmodel/spans.h"
 #include "gui/viewmodel/timeline_hit.h"
+#include "tests/bench/usage.h"
 
 namespace {
 
@@ -159,8 +158,6 @@ int main(int argc, char** argv) {
   if (!scene.Open(argv[1])) return 3;
   Draw(scene);
   Scroll(scene);
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  std::printf("resident_mib %.0f\n", static_cast<double>(usage.ru_maxrss) / 1024);
+  std::printf("resident_mib %.0f\n", PeakMib());
   return 0;
 }

@@ -98,6 +98,8 @@ def check_options(out):
     for name in ("run", "analyze", "replay", "doctor"):
         if f'<h2 id="{name}">' not in text or f"Usage: stallscope {name}" not in text:
             complain(f"options.html lacks the command {name}")
+    if "Usage: stallscope-gui" not in text:
+        complain("options.html lacks the window")
 
 
 def check_samples(out):

@@ -44,5 +44,8 @@ CHECK
   bash -n "$prefix/share/bash-completion/completions/stallscope"
   test -s "$prefix/share/zsh/site-functions/_stallscope"
   test -s "$prefix/share/fish/vendor_completions.d/stallscope.fish"
-  grep -q '^\.TH' "$prefix/share/man/man1/stallscope.1"
+  for page in "$prefix"/bin/*; do
+    page=$prefix/share/man/man1/${page##*/}.1
+    grep -q '^\.TH' "$page" || { echo "no man page $page" >&2 && exit 1; }
+  done
 fi

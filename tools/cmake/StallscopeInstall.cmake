@@ -43,14 +43,14 @@ foreach(package IN ITEMS libimgui-dev nlohmann-json3-dev libcli11-dev
     DESTINATION "${CMAKE_INSTALL_DOCDIR}/licenses" RENAME "${package}.txt")
 endforeach()
 
-# stallscope_install_printed(<file> <folder> <arguments>): what the program prints about itself.
-function(stallscope_install_printed FILE FOLDER)
+# stallscope_install_printed(<program> <file> <folder> <arguments>): what it prints about itself.
+function(stallscope_install_printed PROGRAM FILE FOLDER)
   set(out "${PROJECT_BINARY_DIR}/share/${FILE}")
   add_custom_command(OUTPUT "${out}"
     COMMAND "${CMAKE_COMMAND}" -E make_directory "${PROJECT_BINARY_DIR}/share"
-    COMMAND stallscope_cli ${ARGN} > "${out}"
-    DEPENDS stallscope_cli VERBATIM)
-  set_property(GLOBAL APPEND PROPERTY STALLSCOPE_PRINTED "${out}")
+    COMMAND ${PROGRAM} ${ARGN} > "${out}"
+    DEPENDS ${PROGRAM} VERBATIM)
+  add_custom_target(${PROGRAM}_prints_${FILE} ALL DEPENDS "${out}")
   install(FILES "${out}" COMPONENT programs DESTINATION "${CMAKE_INSTALL_DATADIR}/${FOLDER}")
 endfunction()
 
@@ -60,12 +60,10 @@ if(TARGET stallscope_cli)
   # For programs that import it and are also run without `stallscope run`.
   install(FILES "${PROJECT_SOURCE_DIR}/collectors/job/python/stallscope.py" COMPONENT programs
     DESTINATION "${CMAKE_INSTALL_DATADIR}/stallscope/python")
-  stallscope_install_printed(stallscope bash-completion/completions completion bash)
-  stallscope_install_printed(_stallscope zsh/site-functions completion zsh)
-  stallscope_install_printed(stallscope.fish fish/vendor_completions.d completion fish)
-  stallscope_install_printed(stallscope.1 man/man1 man)
-  get_property(printed GLOBAL PROPERTY STALLSCOPE_PRINTED)
-  add_custom_target(stallscope_printed ALL DEPENDS ${printed})
+  stallscope_install_printed(stallscope_cli stallscope bash-completion/completions completion bash)
+  stallscope_install_printed(stallscope_cli _stallscope zsh/site-functions completion zsh)
+  stallscope_install_printed(stallscope_cli stallscope.fish fish/vendor_completions.d completion fish)
+  stallscope_install_printed(stallscope_cli stallscope.1 man/man1 man)
 endif()
 
 # Where the program looks for it: beside itself, or here.
@@ -77,6 +75,7 @@ endif()
 if(TARGET stallscope_app)
   install(TARGETS stallscope_app RUNTIME COMPONENT programs
     DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  stallscope_install_printed(stallscope_app stallscope-gui.1 man/man1 --man)
   set(desktop "${PROJECT_SOURCE_DIR}/gui/app/desktop")
   install(FILES "${desktop}/stallscope.desktop" COMPONENT desktop
     DESTINATION "${CMAKE_INSTALL_DATADIR}/applications")

@@ -13,6 +13,7 @@ set(STALLSCOPE_ROOM_TABLE
   "analyzer/spec||protobuf json"
   "analyzer/plan|analyzer/spec|json"
   "analyzer/words||"
+  "analyzer/usage|analyzer/spec analyzer/words|cli11"
   "analyzer/model|analyzer/trace analyzer/spec|json"
   "analyzer/importers/foreign|analyzer/model|isal"
   "analyzer/importers/xplane|analyzer/importers/foreign|"
@@ -27,7 +28,7 @@ set(STALLSCOPE_ROOM_TABLE
   "analyzer/report/html|analyzer/report|"
   "analyzer/budget|analyzer/report|json"
   "analyzer/export|analyzer/attribution|"
-  "analyzer/cli|analyzer/trace analyzer/spec analyzer/model analyzer/importers analyzer/export analyzer/report analyzer/report/html analyzer/budget analyzer/words collectors/recorder collectors/system collectors/data collectors/device collectors/capture collectors/job replay/workbench|cli11 json"
+  "analyzer/cli|analyzer/trace analyzer/spec analyzer/model analyzer/importers analyzer/export analyzer/report analyzer/report/html analyzer/budget analyzer/usage analyzer/words collectors/recorder collectors/system collectors/data collectors/device collectors/capture collectors/job replay/workbench|cli11 json"
   "collectors/data||protobuf jpeg png yuv isal zlib hdf5 xxhash json"
   "collectors/recorder|analyzer/trace|"
   "collectors/system|collectors/recorder|dl sodium"
@@ -47,7 +48,7 @@ set(STALLSCOPE_ROOM_TABLE
   "gui/viewmodel|gui/session analyzer/timeline analyzer/words|"
   "gui/raster||imgui png"
   "gui/views|gui/viewmodel analyzer/words|imgui"
-  "gui/app|gui/views gui/raster|glfw imgui cli11"
+  "gui/app|gui/views gui/raster analyzer/usage|glfw imgui cli11"
 )
 
 set(STALLSCOPE_PARTS_EVERYWHERE threads fmt)

@@ -1,4 +1,4 @@
-# CPack runs this on the tree before packing it: it compresses the man page, and adds the changelog, the
+# CPack runs this on the tree before packing it: it compresses the man pages, and adds the changelog, the
 # copyright file, and the module where Debian's Python looks for it.
 
 set(prefix "${CPACK_TEMPORARY_DIRECTORY}/ALL_COMPONENTS_IN_ONE/usr")
@@ -9,6 +9,7 @@ function(compress FILE)
 endfunction()
 
 compress("${prefix}/share/man/man1/stallscope.1")
+compress("${prefix}/share/man/man1/stallscope-gui.1")
 
 set(documents "${prefix}/share/doc/stallscope")
 # Debian uses another file name, and has one copy of the license text for all packages.

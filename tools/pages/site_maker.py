@@ -167,11 +167,13 @@ class Site:
     def write_options(self):
         """Each command's help."""
         program = self.build / "bin/stallscope"
-        commands = samples.run(program, "--help").split("Subcommands:")[1]
+        commands = samples.run(program, "--help").split("Commands:")[1]
         parts = ["<h1>Options</h1><p>What <code>stallscope COMMAND --help</code> prints; "
                  '<a href="analyzer/cli/index.html">what each command is for</a>.</p>']
         for name in re.findall(r"^  ([a-z]+) ", commands, re.M):
             parts.append(f'<h2 id="{name}">{name}</h2>{code(samples.run(program, name, "--help"))}')
+        window = "stallscope-gui"
+        parts.append(f'<h2 id="{window}">{window}</h2>{code(samples.run(self.build / "bin" / window, "--help"))}')
         self.write("options.html", "Options", "".join(parts))
 
     def write_findings(self, reports):

@@ -108,7 +108,7 @@ TEST_SUITE("fast") {
         ReadWholeFile(test::SourceDir() + "/analyzer/cli/README.md", 1 << 20).value();
     static const std::regex kCommand(R"(\n  ([a-z]+) {2,})");
     size_t commands = 0;
-    const std::string listed = help.substr(help.find("Subcommands:"));
+    const std::string listed = help.substr(help.find("Commands:"));
     for (std::sregex_iterator found(listed.begin(), listed.end(), kCommand), end; found != end;
          ++found) {
       const std::string name = (*found)[1];

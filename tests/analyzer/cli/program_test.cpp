@@ -175,6 +175,14 @@ TEST_SUITE("fast") {
     check({"export", "a.sst", "--format", "csv", "--what", "span"}, "spans");
     check({"completion", "tcsh"}, "bash");
     check({"doctor", "--format"}, "--format needs a value");
+    check({"info", "a.sst", "--format", "yaml"},
+          "invalid --format 'yaml'; choose one of text, json");
+    check({"replay", "a.sst", "--repeats", "0"},
+          "invalid --repeats '0'; give a number from 1 to 1000");
+    check({"run", "--steps", "-1", "--", "true"},
+          "invalid --steps '-1'; give a whole number, 0 or more");
+    check({"tune", "a.sst", "--memory", "-5", "-o", "b.json"}, "invalid --memory '-5'");
+    check({"generate", "d", "--images", "many"}, "invalid --images 'many'; give a whole number");
     CHECK(RunStallscope({"zzzzzzzzzzzz"}).err.find("did you mean") == std::string::npos);
   }
 
@@ -203,6 +211,9 @@ TEST_SUITE("fast") {
     CHECK(Has(help("replay"), "--vary VALUE "));
     CHECK(Has(help("replay"), "--repeats N "));
     CHECK(Has(RunStallscope({"--help"}).out, "Usage: stallscope COMMAND [OPTIONS]\n"));
+    CHECK(Has(RunStallscope({"--help"}).out, "\nCommands:\n  generate "));
+    // Not an empty group's line at the end either.
+    CHECK(help("run").ends_with("Print errors only\n"));
   }
 
   TEST_CASE("help fits 80 columns without breaking a word") {

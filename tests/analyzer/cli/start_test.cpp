@@ -102,6 +102,23 @@ TEST_SUITE("fast") {
     CHECK(Has(Offered(single), "compare --base"));
   }
 
+  TEST_CASE("without arguments: a program changed after the trace is recorded again first") {
+    const ScratchDir dir;
+    CopySample("compute.sst", dir / "run.sst");
+    Write(dir / "train.py", kTraining);
+    MakeOlder(dir / "run.sst");
+    const std::string text = Offered(dir);
+    CHECK(
+        text.starts_with("train.py was changed after run.sst was recorded. Record it again, and"));
+    CHECK(Has(text, " -o run2.sst -- python"));
+    CHECK(Has(text, "  stallscope compare --base run.sst --new run2.sst\n"));
+    CHECK(Has(text, "  stallscope analyze run.sst\n"));
+    MakeOlder(dir / "train.py");
+    MakeOlder(dir / "train.py");
+    CHECK(Offered(dir).starts_with("run.sst is a recorded run."));
+    CHECK_FALSE(Has(Offered(dir), "was changed"));
+  }
+
   TEST_CASE("without arguments: what is below the folder is offered if nothing is in it") {
     const ScratchDir dir;
     std::filesystem::create_directories(dir / "src");
@@ -131,9 +148,28 @@ TEST_SUITE("fast") {
     const ScratchDir dir;
     CopySample("specs/compute.json", dir / "-spec.json");
     CHECK(Has(Offered(dir), "  stallscope record ./-spec.json -o run.sst\n"));
+    CHECK_FALSE(Has(Offered(dir), "is not here"));
     CopySample("compute.sst", dir / "run.sst");
     Write(dir / "limits.json", R"({"schema": "stallscope.budget/1", "checks": []})");
     CHECK(Has(Offered(dir), "  stallscope analyze run.sst --budget limits.json\n"));
+  }
+
+  TEST_CASE("without arguments: a spec whose data is not here gets generated data, or a remark") {
+    const ScratchDir dir;
+    CopySample("specs/input_decode.json", dir / "spec.json");
+    CHECK(
+        Has(Offered(dir),
+            "  stallscope generate data --images 64\n  stallscope record spec.json -o run.sst\n"));
+    std::filesystem::create_directories(dir / "data");
+    CHECK_FALSE(Has(Offered(dir), "generate"));
+    CHECK_FALSE(Has(Offered(dir), "is not here"));
+    std::filesystem::remove(dir / "spec.json");
+    Write(dir / "table.json",
+          R"({"name": "t", "stages": [
+              {"name": "read", "source": {"format": "csv", "files": ["/nowhere/*.csv"]}},
+              {"name": "batch", "batch": {"size": 4}}]})");
+    CHECK(Has(Offered(dir), "/nowhere/*.csv, which it reads, is not here; where it is"));
+    CHECK_FALSE(Has(Offered(dir), "generate"));
   }
 
   TEST_CASE(

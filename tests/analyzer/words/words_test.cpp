@@ -122,6 +122,12 @@ TEST_SUITE("fast") {
           std::vector<std::string>{"/home/user/", "train.py"});
     CHECK(Wrapped("at my.long_name_here", 14) ==
           std::vector<std::string>{"at my.long_", "name_here"});
+    // An underscore separates what it joins, not what it decorates.
+    CHECK(Wrapped("Images.__getitem__", 12) == std::vector<std::string>{"Images.", "__getitem__"});
+    CHECK(Wrapped("Images.__getitem__()", 17) ==
+          std::vector<std::string>{"Images.", "__getitem__()"});
+    CHECK(Wrapped("Images.get_item_now", 12) ==
+          std::vector<std::string>{"Images.get_", "item_now"});
     // A line feed is no place to break: what follows would look like a line of ours.
     CHECK(Wrapped("a\nb \x1b[2J", 20) == std::vector<std::string>{"a?b ?[2J"});
     CHECK(Wrapped("", 8) == std::vector<std::string>{""});

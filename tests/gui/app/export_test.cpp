@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <sstream>
 #include <string>
 
 #include "analyzer/base/file.h"
@@ -10,6 +11,7 @@
 #include "gui/session/panel.h"
 #include "tests/support/paths.h"
 #include "tests/support/program.h"
+#include "tests/support/skip.h"
 
 using namespace stallscope;  // NOLINT(google-build-using-namespace)
 using test::ProgramResult;
@@ -176,16 +178,52 @@ TEST_SUITE("fast") {
       CHECK(result.exit_code == 2);
       CHECK(IsOneLine(result.err));
     }
+    CHECK(test::Has(RunGui({"--exprot-png"}).err, "did you mean '--export-png'?"));
+    CHECK(test::Has(RunGui({"--scale", "9"}).err,
+                    "invalid --scale '9'; give a number from 0.5 to 4"));
+    CHECK(test::Has(RunGui({"--export-png", "overview", "a.png"}).err,
+                    "--export-png needs PANEL FILE TRACE"));
   }
 
   TEST_CASE("help and version need no display") {
     const ProgramResult help = RunGui({"--help"});
     CHECK(help.exit_code == 0);
-    CHECK(help.out.find("--export-png") != std::string::npos);
+    CHECK(help.out.find("Usage: stallscope-gui [OPTIONS] [TRACE...]\n") != std::string::npos);
+    CHECK(help.out.find("--export-png PANEL FILE TRACE ") != std::string::npos);
+    CHECK(help.out.find("--theme dark|light ") != std::string::npos);
     CHECK(help.out.find("overview timeline pipeline stalls steps findings") != std::string::npos);
+    std::istringstream lines(help.out);
+    for (std::string line; std::getline(lines, line);) CHECK_MESSAGE(line.size() <= 80, line);
     const ProgramResult version = RunGui({"--version"});
     CHECK(version.exit_code == 0);
     CHECK(version.out.rfind("stallscope-gui ", 0) == 0);
+  }
+
+  TEST_CASE("the window's man page has every option of its help, and man accepts it") {
+    const ProgramResult page = RunGui({"--man"});
+    CHECK(page.exit_code == 0);
+    CHECK(page.out.rfind(".TH STALLSCOPE\\-GUI 1", 0) == 0);
+    if (test::RunProgram({"sh", "-c", "command -v man"}).exit_code != 0) {
+      return test::Skip("man is not installed");
+    }
+    const Folder folder;
+    REQUIRE(WriteFileAtomically(folder / "stallscope-gui.1", page.out).ok());
+    const ProgramResult shown =
+        test::RunProgram({"man", "--warnings", "-l", folder / "stallscope-gui.1"},
+                         {"MANWIDTH=1000", "LC_ALL=C.UTF-8", "MAN_KEEP_FORMATTING="});
+    CHECK(shown.exit_code == 0);
+    CHECK(shown.err.empty());
+    std::istringstream words(RunGui({"--help"}).out);
+    int options = 0;
+    for (std::string word; words >> word;) {
+      if (word.rfind("--", 0) != 0) continue;
+      ++options;
+      CHECK_MESSAGE(test::Has(shown.out, word), word);
+    }
+    CHECK(options >= 7);
+    for (const session::Panel panel : session::kAllPanels) {
+      CHECK(test::Has(shown.out, std::string(session::WordFor(panel))));
+    }
   }
 
   TEST_CASE("stallscope view starts the window") {

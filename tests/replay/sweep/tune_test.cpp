@@ -59,6 +59,25 @@ TEST_SUITE("fast") {
     CHECK(replay::LearnsTheSame(ResultOf(tuned), spec));
   }
 
+  TEST_CASE("by simulation alone: a memory limit below the base's own, and a stop at once") {
+    const Spec spec = test::SweepSpec();
+    const replay::Predictor predictor = PredictorOf(spec);
+    replay::TuneOptions options = Options();
+    options.limits.memory_bytes = 1;
+    const Tuned tight = Done(TuneWith(predictor, spec, nullptr, options));
+    CHECK(tight.tries.empty());
+    CHECK_FALSE(tight.best.has_value());
+    CHECK(ResultOf(tight) == spec);
+    CHECK(tight.ended.find("no change is predicted to gain") == 0);
+    // With room for everything the limit changes nothing.
+    options.limits.memory_bytes = uint64_t{1} << 40;
+    CHECK(Done(TuneWith(predictor, spec, nullptr, options)).best.has_value());
+    options.limits.stop_requested = [] { return true; };
+    const Tuned stopped = Done(TuneWith(predictor, spec, nullptr, options));
+    CHECK(stopped.ended == "stopped");
+    CHECK(ResultOf(stopped) == spec);
+  }
+
   TEST_CASE("simulations find the same with any number of threads") {
     const Spec spec = test::SweepSpec();
     const replay::Predictor predictor = PredictorOf(spec);

@@ -1,8 +1,8 @@
-#include "analyzer/cli/command_list.h"
+#include "analyzer/usage/command_list.h"
 
 #include <CLI/CLI.hpp>
 
-namespace stallscope::cli {
+namespace stallscope::usage {
 namespace {
 
 // CLI11 describes a set of words as "{text,json}" in the option's type name.
@@ -53,16 +53,20 @@ OptionRow RowOf(const CLI::Option& option) {
   return row;
 }
 
+std::vector<OptionRow> ListOptions(const CLI::App& app) {
+  std::vector<OptionRow> options;
+  for (const CLI::Option* option : app.get_options()) {
+    if (!option->get_group().empty()) options.push_back(RowOf(*option));
+  }
+  return options;
+}
+
 std::vector<CommandRow> ListCommands(const CLI::App& app) {
   std::vector<CommandRow> commands;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    CommandRow row{command->get_name(), command->get_description(), {}};
-    for (const CLI::Option* option : command->get_options()) {
-      if (!option->get_group().empty()) row.options.push_back(RowOf(*option));
-    }
-    commands.push_back(std::move(row));
+    commands.push_back({command->get_name(), command->get_description(), ListOptions(*command)});
   }
   return commands;
 }
 
-}  // namespace stallscope::cli
+}  // namespace stallscope::usage

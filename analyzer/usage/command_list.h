@@ -1,12 +1,12 @@
 // The commands and options as a list. The help, the completions and the man page are generated from
-// it, so they cannot disagree with the program.
+// it, so they cannot disagree with the program. Any thread.
 #pragma once
 
 #include <CLI/App.hpp>
 #include <string>
 #include <vector>
 
-namespace stallscope::cli {
+namespace stallscope::usage {
 
 struct OptionRow {
   std::vector<std::string> names;  // "--format", "-o"; of a positional argument its name
@@ -27,6 +27,8 @@ struct CommandRow {
   std::vector<OptionRow> options;
 };
 
+// Those that are shown: of the program itself, or of one command.
+std::vector<OptionRow> ListOptions(const CLI::App& app);
 std::vector<CommandRow> ListCommands(const CLI::App& app);
 
-}  // namespace stallscope::cli
+}  // namespace stallscope::usage
