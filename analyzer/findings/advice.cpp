@@ -79,14 +79,24 @@ Code CodeOf(const Advice& advice, const AdviceArgs& args) {
 
 Frameworks FrameworksOf(const model::Run& run) {
   if (model::IsJob(run)) {
-    // Any other loader is PyTorch's, or replaces it.
-    Frameworks found{false, run.loaders.empty(), false, false};
+    const auto uses = [&](std::string_view name) {
+      const auto& used = run.info.job.frameworks;
+      return std::any_of(used.begin(), used.end(),
+                         [&](const auto& framework) { return framework.name == name; });
+    };
+    // Any other loader is PyTorch's, replaces it, or feeds what the job trains with.
+    Frameworks found{false, false, false, false};
+    bool& trains = uses("torch")        ? found.pytorch
+                   : uses("jax")        ? found.grain
+                   : uses("tensorflow") ? found.tf_data
+                                        : found.pytorch;
+    trains = run.loaders.empty();
     for (const model::Loader& loader : run.loaders) {
       const std::string& kind = loader.info.kind;
       bool& framework = model::IsTfData(loader.info)       ? found.tf_data
                         : kind.starts_with("grain.")       ? found.grain
                         : kind.starts_with("nvidia.dali.") ? found.dali
-                                                           : found.pytorch;
+                                                           : trains;
       framework = true;
     }
     return found;

@@ -39,7 +39,10 @@ void Price(const Case& c, const Load* load, Draft& draft) {
     recommendation.unpriced =
         c.run.imported() ? "this trace does not show when the loader's threads were on a "
                            "core, and the gain depends on it: record the job with the change"
-                         : WasNotPredicted("what this change gains");
+        : recommendation.patch.changes.empty()
+            ? "stallscope cannot make this change: make it in the code, record the job "
+              "again and compare"
+            : WasNotPredicted("what this change gains");
     return;
   }
   if (draft.effect->side_by_side) {

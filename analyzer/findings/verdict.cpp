@@ -388,7 +388,9 @@ Verdict VerdictOn(const model::Run& run, const Attribution& attribution) {
     CheckBySensitivity(run, attribution, verdict);
     if (steps < kManySteps) {
       Doubt(0.5 + 0.5 * static_cast<double>(steps) / kManySteps,
-            fmt::format("only {} steps are recorded", steps), verdict);
+            fmt::format("only {} steps are {}", steps,
+                        attribution.window.profiled_of != 0 ? "profiled" : "recorded"),
+            verdict);
     }
     if (lost > 0)
       Doubt(1 - lost, fmt::format("{:.1f}% of the run is missing", 100 * lost), verdict);

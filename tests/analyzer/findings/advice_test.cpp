@@ -64,9 +64,11 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("a job's advice is for the libraries of its loaders") {
-    const auto words = [](const std::vector<std::string>& kinds) {
+    const auto words = [](const std::vector<std::string>& kinds,
+                          const std::vector<std::string>& used = {}) {
       stallscope::model::Run run;
       run.info.job.command = {"python", "train.py"};
+      for (const std::string& name : used) run.info.job.frameworks.push_back({name, "1.0"});
       for (const std::string& kind : kinds) run.loaders.emplace_back().info.kind = kind;
       const auto found = FrameworksOf(run);
       return std::string(found.tf_data ? "tf " : "") + (found.pytorch ? "torch " : "") +
@@ -79,6 +81,11 @@ TEST_SUITE("fast") {
     CHECK(words({"grain._src.python.data_loader.DataLoaderIterator"}) == "grain ");
     CHECK(words({"nvidia.dali.plugin.jax.iterator.DALIGenericIterator", "tf.data.Dataset"}) ==
           "tf dali ");
+    // One of the job's own feeds what it trains with.
+    CHECK(words({"generator"}, {"jax"}) == "grain ");
+    CHECK(words({}, {"jax"}) == "grain ");
+    CHECK(words({"generator"}, {"tensorflow"}) == "tf ");
+    CHECK(words({"generator"}, {"jax", "torch"}) == "torch ");
   }
 
   TEST_CASE("advice contains the stage's name and the value") {

@@ -173,6 +173,8 @@ def _keras(module):
 
 
 def _jax(module):
-    from . import profile, profilers
+    from . import profile, profilers, session
 
+    session.note("framework", {
+        "name": "jax", "version": str(getattr(module, "__version__", None))})
     profile.windows.use(profilers.of_jax)

@@ -208,6 +208,7 @@ class _Sample:
                 time += wall
 
 
+_NATIVE = (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType)
 _current = None  # the sample that is being taken in this process
 _names = {}
 
@@ -226,7 +227,7 @@ def _name(callee, caller, line):
     elif isinstance(callee, type):
         name = callee.__qualname__
         code = getattr(callee.__dict__.get("__init__"), "__code__", None)
-    elif kind in (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType):
+    elif kind in _NATIVE or kind.__name__ == "cython_function_or_method":
         name = callee.__qualname__
         holder = getattr(callee, "__module__", None) or getattr(
             getattr(callee, "__self__", None), "__name__", None)

@@ -75,9 +75,9 @@ class Compose:
 
 
 class Composed(Squares):
-    def __init__(self, count=32):
+    def __init__(self, count=32, step=None):
         super().__init__(count)
-        self.transform = Compose([Transform(), Slow()])
+        self.transform = Compose([Transform(), step or Slow()])
 
     def __getitem__(self, index):
         return self.transform(index)
@@ -87,6 +87,17 @@ class Slow:
     def __call__(self, x):
         time.sleep(0.002)
         return x
+
+
+class Compiled(Slow):
+    """A function that Cython compiled: the type is no name."""
+
+    def __init__(self):
+        self.__qualname__ = "Generator.normal"
+        self.__module__ = "generators"
+
+
+Compiled.__name__ = "cython_function_or_method"
 
 
 class Pipeline:
@@ -336,6 +347,10 @@ def zero_pinned():
 
 def zero_compose():
     train(DataLoader(Composed(), batch_size=8), epochs=4)
+
+
+def zero_compiled():
+    train(DataLoader(Composed(step=Compiled()), batch_size=8), epochs=4)
 
 
 def zero_own_compose():

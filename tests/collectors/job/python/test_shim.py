@@ -639,6 +639,9 @@ class Ops(Case):
                              if o["name"] == "Slow")
                 self.assertEqual(os.path.join(HERE, "jobs.py"), place["file"])
 
+    def test_a_function_of_cython_has_its_own_name(self):
+        self.assertEqual("Generator.normal", self.ops(self.record("zero_compiled"))[0])
+
     def test_a_list_of_callables_is_a_compose_whatever_its_name(self):
         for name in ("zero_own_compose", "zero_around"):
             with self.subTest(name):
