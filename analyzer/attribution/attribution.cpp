@@ -63,6 +63,7 @@ void SetRates(const model::Run& run, const Partition& partition, Attribution& re
     for (const StepShare& step : others) ns += step.end_ns - step.start_ns;
     count = others.size();
   }
+  result.rate_steps = count;
   result.throughput = ThroughputOf(steps, count, ns);
   if (result.window.steps > 0) result.step_ns = StepTimes(steps);
 }

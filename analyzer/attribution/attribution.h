@@ -50,6 +50,7 @@ struct Window {
   std::optional<ColdStart> cold;  // also excluded: it is between the warm-up and the window
   bool first_epoch = false;       // the window is the run's first epoch, as requested
   size_t probed_steps = 0;        // excluded because stages were slowed on purpose
+  size_t profiled_of = 0;         // all steps of the run, if only profiled ones are in the window
   int64_t ns() const { return end_ns - start_ns; }
 };
 
@@ -317,6 +318,7 @@ struct Attribution {
   std::optional<Arithmetic> arithmetic;  // nothing if nothing is really computed, or it is unknown
   std::optional<Throughput> throughput;
   std::optional<Quantiles> step_ns;
+  size_t rate_steps = 0;  // that these two are from: those of the window, or unprofiled ones
   CrossCheck cross_check;
   std::vector<Sensitivity> sensitivities;  // by stage; empty unless the recording slowed stages
   std::vector<std::string> limits;         // what this trace cannot show

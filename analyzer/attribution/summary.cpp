@@ -104,9 +104,9 @@ std::optional<Throughput> StepRate(const Attribution& attribution) {
     return std::nullopt;
   }
   const double rate = kNsPerSecond / attribution.step_ns->mean;
-  if (attribution.window.steps < kFewestForInterval) return Throughput{rate, rate, rate, false};
+  if (attribution.rate_steps < kFewestForInterval) return Throughput{rate, rate, rate, false};
   const double half = 1.96 * attribution.step_ns->variation /
-                      std::sqrt(static_cast<double>(attribution.steps.size()));
+                      std::sqrt(static_cast<double>(attribution.rate_steps));
   return Throughput{rate, rate * std::max(0.0, 1 - half), rate * (1 + half)};
 }
 

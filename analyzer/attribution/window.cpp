@@ -15,6 +15,11 @@ constexpr size_t kLeastSteps = 3;
 // Reads come in chunks: between two long steps of a first pass some are as short as any.
 constexpr size_t kMostBetween = 2;
 constexpr double kRarely = 0.02;
+// An idle device begins a kernel some tens of microseconds after it was enqueued.
+constexpr int64_t kWaitedBehindOthers = 1'000'000;
+// A later stretch of the profiler's, which is farther from the run's start, is better with this
+// part of the steps of the longest.
+constexpr double kAsGood = 0.5;
 
 size_t CountIndices(const std::vector<model::StepInterval>& intervals, size_t first, size_t end) {
   size_t count = 0;
@@ -103,25 +108,45 @@ bool IsJoined(const model::Run& run, const model::TimeRange& open) {
          });
 }
 
+// From here on the profile has all of the device's work. What was launched before the profiler
+// opened is not in it: until that is done, the device looks idle, and the first kernel waits behind
+// it.
+int64_t CompleteFrom(const model::Run& run, const model::TimeRange& open) {
+  const trace::Kernel* first = nullptr;
+  for (const trace::Kernel& kernel : run.rows.kernels) {
+    if (kernel.start_ns < open.start_ns || kernel.start_ns >= open.end_ns) continue;
+    if (first == nullptr || kernel.start_ns < first->start_ns) first = &kernel;
+  }
+  if (first == nullptr || first->enqueued_ns == 0) return open.start_ns;
+  const bool waited = first->start_ns - first->enqueued_ns > kWaitedBehindOthers;
+  return waited ? first->start_ns : open.start_ns;
+}
+
 std::optional<Window> ProfiledWindow(const model::Run& run,
                                      const std::vector<model::StepInterval>& intervals) {
   if (!model::IsJob(run) || !run.step_ranks.empty()) return std::nullopt;
   if (!run.imported() && !HasDevice(run)) return std::nullopt;
-  const std::vector<model::ProfiledStretch> stretches = model::ProfiledStretches(run);
-  for (auto stretch = stretches.rbegin(); stretch != stretches.rend(); ++stretch) {
-    const model::TimeRange open = stretch->open;
+  std::vector<Window> found;
+  size_t most = 0;
+  for (const model::ProfiledStretch& stretch : model::ProfiledStretches(run)) {
+    const model::TimeRange open{CompleteFrom(run, stretch.open), stretch.open.end_ns};
     const auto whole = [&](const model::StepInterval& step) {
       return step.start_ns >= open.start_ns && step.end_ns <= open.end_ns;
     };
     const auto first = std::find_if(intervals.begin(), intervals.end(), whole);
     const auto end = std::find_if_not(first, intervals.end(), whole);
-    if (static_cast<size_t>(end - first) < kLeastSteps || !IsJoined(run, open)) continue;
+    if (static_cast<size_t>(end - first) < kLeastSteps || !IsJoined(run, stretch.open)) continue;
     Window window;
+    window.profiled_of = CountIndices(intervals, 0, intervals.size());
     window.first_row = static_cast<size_t>(first - intervals.begin());
     Take(intervals, static_cast<size_t>(end - intervals.begin()), window);
-    return window;
+    most = std::max(most, window.steps);
+    found.push_back(window);
   }
-  return std::nullopt;
+  const auto last = std::find_if(found.rbegin(), found.rend(), [&](const Window& window) {
+    return static_cast<double>(window.steps) >= kAsGood * static_cast<double>(most);
+  });
+  return last == found.rend() ? std::nullopt : std::optional(*last);
 }
 
 }  // namespace

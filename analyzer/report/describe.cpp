@@ -35,7 +35,10 @@ std::string WindowPhrase(const Report& report) {
   const std::string length = words::Duration(report.window_end_ns - report.window_start_ns);
   const std::string device = DevicePhrase(report.device);
   std::string text = report.steps == 0 ? "no steps, " + length
-                                       : words::Counted(report.steps, "step") + " in " + length;
+                     : report.profiled_of != 0
+                         ? fmt::format("{} profiled steps of {}, in {}", report.steps,
+                                       words::Grouped(report.profiled_of), length)
+                         : words::Counted(report.steps, "step") + " in " + length;
   if (report.steps != 0 && report.steps_per_update > 1) {
     text += ", one update per " + words::Grouped(report.steps_per_update);
   }

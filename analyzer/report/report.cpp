@@ -416,6 +416,7 @@ Report MakeReport(const model::Run& run, const attribution::Attribution& attribu
   report.steps_per_update = StepsPerUpdate(run.info);
   report.warmup_steps = attribution.window.warmup_steps;
   report.probed_steps = attribution.window.probed_steps;
+  report.profiled_of = attribution.window.profiled_of;
   report.first_epoch = attribution.window.first_epoch;
   report.cold = ColdOf(run, attribution.window);
   if (report.cold.has_value()) report.trust.limits.push_back(ColdLimit(*report.cold));
@@ -423,7 +424,7 @@ Report MakeReport(const model::Run& run, const attribution::Attribution& attribu
   report.beside = attribution.beside;
   report.throughput = attribution.throughput;
   if (attribution.step_ns.has_value()) {
-    report.step_ms = InMs(*attribution.step_ns, attribution.window.steps);
+    report.step_ms = InMs(*attribution.step_ns, attribution.rate_steps);
   }
   report.breakdown = attribution.breakdown;
   report.blame = BlameOf(run, attribution);

@@ -194,6 +194,7 @@ struct Report {
   std::optional<ColdRow> cold;
   bool first_epoch = false;   // the report is on the first epoch, as requested
   uint64_t probed_steps = 0;  // excluded because stages were slowed on purpose
+  uint64_t profiled_of = 0;   // the run's steps, if only profiled ones are in the window
   std::optional<attribution::Throughput> throughput;
   std::optional<Times> step_ms;
   attribution::PerCategory<std::optional<attribution::CategoryTotal>> breakdown;

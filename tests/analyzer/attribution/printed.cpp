@@ -70,8 +70,9 @@ class Printer {
 };
 
 void PrintTime(const attribution::Attribution& a, Printer& p) {
-  const auto& [start, end, first_row, rows, steps, warmup, cold, first_epoch, probed] = a.window;
-  p.Line("window", start, end, first_row, rows, steps, warmup, first_epoch ? 1 : 0, probed);
+  const auto& [start, end, first_row, rows, steps, warmup, cold, first_epoch, probed, of] =
+      a.window;
+  p.Line("window", start, end, first_row, rows, steps, warmup, first_epoch ? 1 : 0, probed, of);
   if (cold.has_value()) {
     const auto& [cold_steps, from, to, cost, stage, slower, cause] = *cold;
     p.Line("cold start", cold_steps, from, to, cost, stage, slower, static_cast<int>(cause));
@@ -140,8 +141,8 @@ void PrintMachine(const attribution::Attribution& a, Printer& p) {
 
 std::string Printed(const attribution::Attribution& attribution) {
   const auto& [window, timelines, steps, breakdown, blame, beside, stragglers, stages, devices,
-               kernels, idle, cpu, memory, processes, arithmetic, throughput, step_ns, cross_check,
-               sensitivities, limits] = attribution;
+               kernels, idle, cpu, memory, processes, arithmetic, throughput, step_ns, rate_steps,
+               cross_check, sensitivities, limits] = attribution;
   static_cast<void>(std::tie(window, timelines, steps, breakdown, blame, stragglers, stages,
                              devices, kernels, idle, cpu, memory, processes, arithmetic));
   Printer p;
@@ -153,7 +154,7 @@ std::string Printed(const attribution::Attribution& attribution) {
     p.Line("beside", name, count, ns, fraction);
   }
   p.Line("throughput", throughput);
-  p.Line("step_ns", step_ns);
+  p.Line("step_ns", step_ns, rate_steps);
   const auto& [by_capacity, agrees, text] = cross_check;
   p.Line("cross_check", by_capacity, agrees, text);
   for (const auto& [stage, mean, low, high, bounded, windows, slowed_by] : sensitivities) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "analyzer/attribution/window.h"
 #include "analyzer/model/profiled.h"
@@ -69,6 +70,38 @@ struct ProfiledJob : RunBuilder {
   std::vector<int64_t> requested;
 };
 
+// Steps of 10 ms, of which those from 5 on are profiled until the `closed`th, and a second time
+// from the 20th to the 24th. The device is `behind` with its work when the profiler opens.
+model::Run Behind(int64_t behind, uint64_t closed) {
+  constexpr int64_t kStep = 10'000'000;
+  RunBuilder b;
+  b.run.info.job.command = {"python", "train.py"};
+  b.run.info.world_size = 1;
+  const StageId trainer = b.Stage("trainer", "trainer");
+  const TrackId main = b.Thread("main", trainer);
+  const TrackId stream = b.Stream();
+  const auto mark = [&](std::string_view name, int64_t at) {
+    b.Named(main, std::string(name), trace::SpanActivity::kAnnotation, at - 1000, at);
+  };
+  for (uint64_t i = 0; i < 24; ++i) {
+    const int64_t now = static_cast<int64_t>(i) * kStep;
+    if (i == 5 || i == 20) mark(model::kProfilerStart, now);
+    if (i == closed) mark(model::kProfilerStop, now);
+    if ((i >= 5 && i < closed) || i >= 20) {
+      b.Kernel(stream, now + 20'000 + behind, now + kStep + behind - 20'000,
+               {.enqueued = now + 10'000});
+    }
+    b.Step({.index = i,
+            .requested = now,
+            .received = now + 5000,
+            .done = now + kStep,
+            .track = main,
+            .samples = 8});
+  }
+  mark(model::kProfilerStop, 24 * kStep);
+  return b.Take();
+}
+
 int64_t Ns(const Attribution& a, Category category) { return a.breakdown[At(category)]->ns; }
 
 bool Says(const Attribution& a, const std::string& what) {
@@ -108,6 +141,31 @@ TEST_SUITE("fast") {
     CHECK(window.end_ns == kStopped - 120);
     CHECK(window.steps == 4);
     CHECK(Says(Attribute(run), "from the 4 steps that it recorded"));
+  }
+
+  TEST_CASE("profiled: until the device has done unseen work its idleness is none") {
+    const auto chosen = [](int64_t behind, uint64_t closed) {
+      const model::Run run = Behind(behind, closed);
+      const Window window = ChooseWindow(run, model::StepIntervals(run));
+      CHECK(window.profiled_of == 24);
+      return std::pair(window.first_row, window.steps);
+    };
+    // A step ends where the next one begins, so the last one that is profiled is not whole.
+    CHECK(chosen(0, 14) == std::pair<size_t, size_t>(5, 8));
+    CHECK(chosen(900'000, 14) == std::pair<size_t, size_t>(5, 8));
+    CHECK(chosen(15'000'000, 14) == std::pair<size_t, size_t>(7, 6));
+    const model::Run run = Behind(15'000'000, 14);
+    CHECK(Ns(Attribute(run), Category::kLaunch) < 1'000'000);
+  }
+
+  TEST_CASE("profiled: the last stretch is chosen, if it is not much shorter than another") {
+    const auto chosen = [](uint64_t closed) {
+      const model::Run run = Behind(0, closed);
+      return ChooseWindow(run, model::StepIntervals(run)).first_row;
+    };
+    CHECK(chosen(9) == 20);   // of 3 steps each
+    CHECK(chosen(12) == 20);  // of 6 and 3
+    CHECK(chosen(13) == 5);
   }
 
   TEST_CASE("profiled: a window without joined data chooses no steps") {

@@ -145,6 +145,16 @@ TEST_SUITE("fast") {
     CHECK(text.find("excluding 190 with slowed stages") != std::string::npos);
   }
 
+  TEST_CASE("text: the profiled steps are a part of the run") {
+    report::Report report = test::InputBoundReport();
+    CHECK(WriteText(DocumentOf(report)).find("profiled steps") == std::string::npos);
+    report.steps = 9;
+    report.profiled_of = 1500;
+    std::string text = WriteText(DocumentOf(report));
+    for (size_t at; (at = text.find("\n    ")) != std::string::npos;) text.replace(at, 5, " ");
+    CHECK(text.find("9 profiled steps of 1,500, in ") != std::string::npos);
+  }
+
   TEST_CASE("text: how many steps make an update, where it is not each") {
     report::Report report = test::InputBoundReport();
     CHECK(WriteText(DocumentOf(report)).find("one update") == std::string::npos);
