@@ -707,6 +707,30 @@ def gan_cycled():
         generator.optimizer.step()
 
 
+def stays():
+    """Overfits one batch."""
+    model = Model()
+    batch = next(iter(DataLoader(Squares(), batch_size=4, **workers())))
+    for _ in range(60):
+        time.sleep(0.001)
+        model.step(batch)
+
+
+def stays_on_each():
+    """Many steps on each batch, as on the rollouts of an agent."""
+    model = Model()
+    for batch in DataLoader(Squares(12), batch_size=4):
+        for _ in range(30):
+            model.step(batch)
+
+
+def several_steps_per_batch():
+    model = Model()
+    for batch in DataLoader(Squares(), batch_size=4):
+        for _ in range(10):
+            model.step(batch)
+
+
 def own_iterators():
     class Above(DataLoader):
         def _get_iterator(self):

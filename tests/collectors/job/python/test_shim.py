@@ -221,6 +221,34 @@ class Steps(Case):
         self.assertEqual((0, ""), (self.code, self.err))
         self.assertEqual(50, len(session.steps))
 
+    def test_a_loop_that_stays_on_a_batch(self):
+        """Each step of the optimizer is one, from the one before; only the first waits."""
+        session = self.record("stays")
+        self.assertEqual(1, len(session.said), session.said)
+        self.assertIn("many steps on one batch", session.said[0])
+        self.assertEqual(60, len(session.steps))
+        self.assertEqual(60, len({e.item for e in session.steps}))
+        self.assertEqual([4] * 60, [e.extra["samples"] for e in session.steps])
+        for one, next_one in zip(session.steps, session.steps[1:]):
+            self.assertEqual(one.end, next_one.start)
+            self.assertEqual(next_one.start, next_one.extra["received"])
+        worked = [e for _, e in session.events("work", "trainer")]
+        self.assertEqual(60, len(worked))
+        shutil.rmtree(self.session)
+        session = self.record("stays_on_each")
+        self.assertEqual(3 * 30, len(session.steps))
+        self.assertEqual(3, sum(e.start < e.extra["received"] for e in session.steps))
+
+    def test_a_few_steps_on_each_batch_are_one(self):
+        session = self.record("several_steps_per_batch")
+        self.assertEqual([], session.said)
+        self.assertEqual(8, len(session.steps))
+
+    def test_the_limit_of_a_loop_that_stays_on_a_batch(self):
+        session = self.record("stays", settings={"steps": 30}, same=False)
+        self.assertEqual((0, ""), (self.code, self.err))
+        self.assertEqual(30, len(session.steps))
+
     def test_several_optimizers(self):
         session = self.record("gan")
         self.assertEqual([], session.said)
