@@ -19,11 +19,14 @@ from .sight import CollateSight, Sight, shares
 from .watch import pass_on
 
 _BUDGET = 300  # watching may cost one part in so many of the time
+_EARLY = 100  # the same for the first samples of a job, which may end soon
+_FEW = 3
 _KNOWN = 16  # samples of a pass: after twice as many, it may cost half as much, and so on
 _LEAST = 10  # but never less than this fraction
 _BURST = 5_000_000  # ns of watching that may be saved up: a slow batch right behind a fast one
 _AGAIN = 1_000_000  # the same at the beginning of a later pass
 _COLD = 4  # batches
+_SPREAD = 4  # samples: the first ones are further and further apart, so that not all are in the warm-up
 _SHORT = 20_000  # ns: shorter calls are a part of the one around them, if they are few
 _MOST = 600  # calls per batch that are spans of their own
 _WHOLE = 32  # batches
@@ -43,6 +46,7 @@ class Watcher:
     before the trainer's steps are steady: in a job's first pass they are left out."""
 
     def __init__(self, generation):
+        self.first = not generation
         self.sight = None  # what is known of the data set
         self.skipped = 1 if generation else _COLD
         self.off = session.settings().get("profile") == "off"
@@ -59,8 +63,10 @@ class Watcher:
         if self.running is not None:
             self.end()
         time = ring.now()
-        fraction = min(max(1, self.samples // _KNOWN), _LEAST)
-        self.credit = min(_BURST, self.credit + (time - self.time) // (_BUDGET * fraction))
+        part = _BUDGET * min(max(1, self.samples // _KNOWN), _LEAST)
+        if self.first and self.samples < _FEW:
+            part = _EARLY
+        self.credit = min(_BURST, self.credit + (time - self.time) // part)
         self.time = time
         if self.skipped:
             self.skipped -= 1
@@ -76,6 +82,8 @@ class Watcher:
                 return
         self._take(self.sight, stage, time)
         self.samples += 1
+        if self.first and self.samples <= _SPREAD:
+            self.skipped = 1 << self.samples - 1
 
     def _take(self, sight, stage, time):
         self.stage = stage

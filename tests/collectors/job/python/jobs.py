@@ -146,6 +146,16 @@ class Augmented(photos.Photos):
         return index
 
 
+class Chatty(Squares):
+    """Watching this one is dear before Python 3.12."""
+
+    def __getitem__(self, index):
+        for i in range(600):
+            self.load(i)
+        time.sleep(0.007)
+        return index
+
+
 class Lined(Squares):
     def __getitem__(self, index):
         time.sleep(0.0005)
@@ -371,6 +381,14 @@ def traced_lines():
     sys.settrace(tracer)
     train(DataLoader(Lined(), batch_size=8, collate_fn=lined_collate), epochs=4)
     print(sys.gettrace() is tracer, len(seen))
+
+
+def short(count=0):
+    train(DataLoader(Chatty(320), batch_size=4, num_workers=count), epochs=1)
+
+
+def short_workers():
+    short(2)
 
 
 def zero_lines():

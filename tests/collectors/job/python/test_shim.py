@@ -703,6 +703,20 @@ class Ops(Case):
         self.assertEqual("Augmented.augment", self.ops(session)[0])
         self.assertNotIn("pause", self.ops(session))
 
+    def test_a_short_job_has_ops_behind_its_warm_up(self):
+        """They are not all of the first batches, whatever watching these has cost."""
+        for name in ("short", "short_workers"):
+            with self.subTest(name):
+                shutil.rmtree(self.session, True)
+                session = self.record(name)
+                fetches = [e for _, e in session.events("work", "fetch")]
+                self.assertEqual(80, len(fetches))
+                sampled = sorted({f.item & 0xFFFFFFFF for f in fetches
+                                  for _, e in session.events("named", "fetch")
+                                  if e.tid == f.tid and f.start <= e.start and e.end <= f.end})
+                self.assertGreaterEqual(len(sampled), 2)
+                self.assertGreaterEqual(sampled[-1], 15, sampled)
+
     def lines(self, session):
         """Totals by function: {line: [ns, times]}."""
         found = {}
