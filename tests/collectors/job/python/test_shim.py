@@ -717,6 +717,58 @@ class Ops(Case):
                 self.assertGreaterEqual(len(sampled), 2)
                 self.assertGreaterEqual(sampled[-1], 15, sampled)
 
+    def lock_waits(self, session):
+        return [(p, e) for p, e in session.events("wait") if e.extra == ("lock", "shared lock")]
+
+    def held(self, session):
+        return [e for _, e in session.events("named") if e.extra[1].endswith(" held")]
+
+    def test_a_lock_that_workers_share(self):
+        for method in ("fork", "spawn", "forkserver"):
+            with self.subTest(method):
+                shutil.rmtree(self.session, True)
+                session = self.record("locked", method)
+                self.assertEqual([], session.said)
+                waits = self.lock_waits(session)
+                self.assertGreater(len(waits), 8)
+                for process, wait in waits:
+                    self.assertTrue(process.name.startswith("worker"), process.name)
+                    self.assertTrue([e for e in process.events
+                                     if e.kind == "work" and e.stage == "fetch" and
+                                     e.tid == wait.tid and e.start <= wait.start and
+                                     wait.end <= e.end])
+                held = self.held(session)
+                self.assertTrue(held)
+                self.assertEqual({(7, "multiprocessing.Lock held")}, {e.extra for e in held})
+                with open(os.path.join(HERE, "jobs.py")) as file:
+                    source = file.read().split("\n")
+                op = next(o for p in session.processes for o in p.names["op"]
+                          if o["name"].endswith(" held"))
+                self.assertIn("of all workers", source[op["line"] - 1])
+
+    def test_a_lock_that_nobody_waits_for(self):
+        session = self.record("locked_zero")
+        self.assertEqual([], self.lock_waits(session))
+        held = self.held(session)
+        self.assertTrue(held)
+        self.assertEqual(0, len(held) % 4)  # of each element
+        self.assertTrue(all(e.end - e.start >= 3_000_000 for e in held))
+
+    def test_a_lock_that_is_acquired_and_released(self):
+        session = self.record("acquired")
+        self.assertEqual([], session.said)
+        self.assertGreater(len(self.lock_waits(session)), 8)
+        # A semaphore that lets two in is not held by one.
+        self.assertEqual({"multiprocessing.Lock held", "multiprocessing.RLock held"},
+                         {e.extra[1] for e in self.held(session)})
+
+    def test_locks_are_what_they_were(self):
+        session = self.record("locks")
+        self.assertEqual([], session.said)
+        self.assertEqual([], self.lock_waits(session))
+        session = self.record("fails_in_a_lock")
+        self.assertEqual(1, self.code)
+
     def lines(self, session):
         """Totals by function: {line: [ns, times]}."""
         found = {}
