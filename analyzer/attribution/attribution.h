@@ -157,6 +157,9 @@ struct OpUse {
 
 // Of its stage's work, as far as that work's ops were recorded; nothing if none were.
 std::optional<double> ShareOfStage(const OpUse& op, int64_t sampled_ns);
+// Whether an op of this name lasts from taking a lock that processes share until it is free again:
+// "multiprocessing.Lock held".
+bool IsHeldLock(std::string_view op);
 
 // What a stage did in the window. Times of a stage whose work was not recorded are zero.
 struct StageUse {
@@ -189,6 +192,9 @@ struct StageUse {
   std::vector<OpUse> ops;  // largest first, if the trace shows any
   // Of the work whose ops were recorded: a job's shim records those of a part of it.
   int64_t sampled_ns = 0;
+  // Of its work, the part during which it holds a lock that processes share: while one does, the
+  // others cannot. Nothing if the trace shows no such lock.
+  std::optional<double> held;
 };
 
 struct CopyUse {

@@ -138,6 +138,27 @@ std::vector<bool> QueueAfter(const model::Run& run) {
   return after;
 }
 
+// By stage: whether a job's workers wait in it for a lock that they share, so that several of them
+// do not deliver what their work alone would allow.
+std::vector<bool> StagesThatTakeTurns(const model::Run& run, const SpanTotals& totals) {
+  constexpr double kTurns = 0.1;  // of the work
+  std::vector<bool> turns(run.stages.size());
+  if (!model::IsJob(run)) return turns;
+  std::map<StageId, TrackStage> sums;
+  for (const TrackUse& track : totals.tracks) {
+    for (const auto& [stage, use] : track.stages) {
+      sums[stage].own_ns += use.own_ns;
+      sums[stage].lock_ns += use.lock_ns;
+    }
+  }
+  for (const auto& [stage, sum] : sums) {
+    if (!stage.known() || model::IsTransport(run, stage)) continue;
+    turns[stage.value] =
+        static_cast<double>(sum.lock_ns) > kTurns * static_cast<double>(sum.own_ns);
+  }
+  return turns;
+}
+
 constexpr size_t kPiece = 64;  // steps that a thread takes at a time
 constexpr size_t kMostStragglers = 10;
 
@@ -198,7 +219,8 @@ class Blamer {
         paths_(input.run, input.views, RowsOf(stalls), threads, cancel),
         walk_(input.run, input.views, input.split, paths_),
         bursts_(input.run, input.partition, input.totals, input.buckets),
-        queue_after_(QueueAfter(input.run)) {}
+        queue_after_(QueueAfter(input.run)),
+        takes_turns_(StagesThatTakeTurns(input.run, input.totals)) {}
 
   Shares Explain(const Stall& stall, std::vector<ChainLink>* links = nullptr) const {
     const trace::Step& step = input_.run.rows.steps[stall.row];
@@ -216,7 +238,8 @@ class Blamer {
     const Cause cause = share.cause;
     if (cause == Cause::kStartup || cause == Cause::kUnknown) return cause;
     // A larger buffer gives way neither to order nor to a lock, and there must be one.
-    const bool buffered = share.stage.known() && queue_after_[share.stage.value];
+    const bool buffered =
+        share.stage.known() && queue_after_[share.stage.value] && !takes_turns_[share.stage.value];
     if (only_bursts && buffered && cause != Cause::kOrder && cause != Cause::kLock) {
       return Cause::kBuffer;
     }
@@ -242,6 +265,7 @@ class Blamer {
   const BlameWalk walk_;
   const Bursts bursts_;
   const std::vector<bool> queue_after_;
+  const std::vector<bool> takes_turns_;
 };
 
 // A step that waited much longer than most, for one element.

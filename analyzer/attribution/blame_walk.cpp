@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "analyzer/base/thread.h"
+#include "analyzer/model/job_spec.h"
 
 namespace stallscope::attribution {
 namespace {
@@ -354,6 +355,10 @@ void BlameWalk::ExplainWait(const TrackView& view, size_t span, Interval part, i
     case trace::WaitCause::kEmpty:
       return ExplainEmpty(view, span, part, depth, shares);
     case trace::WaitCause::kLock:
+      // Of the job's own, within the work: which worker has it is not recorded.
+      if (model::IsJob(run_) && !model::IsTransport(run_, stage)) {
+        return Give(view, stage, Cause::kLock, part, depth, shares);
+      }
       return ExplainTurn(view, wait.queue, part, depth, shares);
     case trace::WaitCause::kIo:
       return Give(view, stage, Cause::kIo, part, depth, shares);

@@ -73,7 +73,9 @@ std::optional<double> Capacity(const StageUse& use, uint64_t samples, double cor
       static_cast<double>(use.busy_ns - use.contention_ns) / static_cast<double>(samples);
   const double cpu = static_cast<double>(use.cpu_ns) / static_cast<double>(samples);
   if (demand <= 0) return std::nullopt;
-  double capacity = use.workers / demand;
+  double workers = use.workers;
+  if (use.held.has_value() && *use.held > 0) workers = std::min(workers, 1 / *use.held);
+  double capacity = workers / demand;
   if (cpu > 0 && cores > 0) capacity = std::min(capacity, cores / cpu);
   return capacity * static_cast<double>(kNsPerSecond);
 }
@@ -256,7 +258,24 @@ std::vector<OpUse> UseOfOps(const model::Run& run, const std::map<trace::StringI
   return uses;
 }
 
+// The spans of ops include the waits inside them, which are no work.
+std::optional<double> HeldShare(const model::Run& run, const StageWork& work, const StageUse& use) {
+  int64_t held_ns = 0;
+  for (const auto& [id, op] : work.ops) {
+    if (IsHeldLock(run.Text(id))) held_ns += op.whole_ns;
+  }
+  const auto busy = static_cast<double>(use.busy_ns);
+  const double waits = busy + static_cast<double>(use.lock_ns);
+  const double sampled = static_cast<double>(work.sampled_ns) * (waits > 0 ? busy / waits : 1);
+  if (held_ns == 0 || sampled <= 0) return std::nullopt;
+  return std::min(1.0, static_cast<double>(held_ns) / sampled);
+}
+
 }  // namespace
+
+bool IsHeldLock(std::string_view op) {
+  return op.starts_with("multiprocessing.") && op.ends_with(" held");
+}
 
 std::optional<double> ShareOfStage(const OpUse& op, int64_t sampled_ns) {
   if (sampled_ns <= 0) return std::nullopt;
@@ -307,6 +326,7 @@ std::vector<StageUse> UseOfStages(const model::Run& run, const Window& window,
       const int64_t own = use.busy_ns - use.io_ns;
       use.ops = UseOfOps(run, mine->second.ops,
                          own > 0 ? static_cast<double>(use.cpu_ns) / static_cast<double>(own) : 0);
+      use.held = HeldShare(run, mine->second, use);
     }
     use.capacity_samples_per_s = model::IsTrainer(run, use.stage)
                                      ? TrainerCapacity(window, samples, stall_ns)

@@ -139,6 +139,7 @@ class Pass {
     ++op.count;
     const int64_t own = std::max<int64_t>(0, Cut(at) - inside.ns);
     op.own_ns += own;
+    op.whole_ns += std::max<int64_t>(0, Cut(at) - inside.waits_ns);
     const int64_t cpu = CpuOf(i, at);
     if (cpu == 0 || Cut(at) < at.ns()) return;
     op.measured_ns += own;
@@ -232,6 +233,7 @@ void StageWork::Merge(const StageWork& other) {
     OpWork& mine = ops[name];
     mine.count += op.count;
     mine.own_ns += op.own_ns;
+    mine.whole_ns += op.whole_ns;
     mine.measured_ns += op.measured_ns;
     mine.measured_cpu_ns += op.measured_cpu_ns;
   }

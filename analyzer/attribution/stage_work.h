@@ -51,6 +51,7 @@ struct TrackUse {
 struct OpWork {
   uint64_t count = 0;
   int64_t own_ns = 0;
+  int64_t whole_ns = 0;     // the ops inside included, and no waits
   int64_t measured_ns = 0;  // of the spans whose CPU time was taken
   int64_t measured_cpu_ns = 0;
 };

@@ -74,7 +74,9 @@ class StepsLine {
     std::fprintf(stderr, "\rstallscope: %llu steps, %.1f steps/s, %.0f%% of the time waiting\x1b[K",
                  static_cast<unsigned long long>(steps.steps),
                  static_cast<double>(steps.steps) * 1e9 / total_ns,
-                 std::clamp(100 * static_cast<double>(steps.waited_ns) / total_ns, 0.0, 100.0));
+                 std::clamp(100 * static_cast<double>(steps.waited_ns) /
+                                static_cast<double>(std::max<int64_t>(steps.all_ns, 1)),
+                            0.0, 100.0));
     std::fflush(stderr);
     drawn_ = true;
   }

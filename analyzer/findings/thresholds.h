@@ -150,6 +150,11 @@ constexpr int64_t kMostPrefetch = 64;
 constexpr Assumed kSavedWithoutOrder = {0.7, 0.95, 1.0};
 // All cores are in use from here on: the last tenth goes to the kernel and to unlucky scheduling.
 constexpr double kCoresBurned = 0.90;
+// A lock that is held for less of the work than this lets more workers work than a machine has
+// cores.
+constexpr double kHeldLock = 0.05;
+// From here on, workers that wait for a lock are too many already.
+constexpr double kWaitsForLock = 0.10;
 // Of the window in which the cgroup stopped the program, or of the cores that the hypervisor took.
 constexpr double kThrottled = 0.05;
 

@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "analyzer/base/saturated.h"
+#include "analyzer/model/ranks.h"
 #include "analyzer/model/row_fields.h"
+#include "analyzer/model/trainers.h"
 #include "analyzer/trace/limits.h"
 
 namespace stallscope::model {
@@ -404,12 +406,27 @@ void NameLoaders(Run& run) {
     const uint64_t loader = step.batch.value >> kLoaderShift;
     if (loader < run.loaders.size()) ++run.loaders[loader].steps;
   }
+  // Those of other trainers that are the same count with the first of them.
+  std::vector<uint64_t> fed(run.loaders.size());
   std::vector<Loader*> order;
-  for (Loader& loader : run.loaders) order.push_back(&loader);
-  std::stable_sort(order.begin(), order.end(),
-                   [](const Loader* a, const Loader* b) { return a->steps > b->steps; });
+  for (Loader& loader : run.loaders) {
+    const LoaderId named = loader.same_as.known() ? loader.same_as : loader.info.id;
+    fed[named.value] += loader.steps;
+    if (!loader.same_as.known()) order.push_back(&loader);
+  }
+  std::stable_sort(order.begin(), order.end(), [&](const Loader* a, const Loader* b) {
+    return fed[a->info.id.value] > fed[b->info.id.value];
+  });
   for (size_t i = 0; i < order.size(); ++i) {
     order[i]->name = i == 0 ? "loader" : "loader" + std::to_string(i + 1);
+  }
+  for (Loader& loader : run.loaders) {
+    if (!loader.same_as.known()) continue;
+    const Loader& same = run.loaders[loader.same_as.value];
+    const std::string process = std::to_string(
+        loader.info.process.known() ? run.processes[loader.info.process.value].pid : 0);
+    loader.name = loader.rank != same.rank ? NameOnRank(loader.rank, same.name)
+                                           : same.name + " of process " + process;
   }
   for (trace::StageInfo& stage : run.stages) {
     if (!stage.loader.known()) continue;
@@ -448,9 +465,8 @@ void OrderByEnd(trace::SpanColumns& spans) {
   spans = std::move(to);
 }
 
-Run Finished(Run run) {
+Run Finished(Run run, Trainers trainers) {
   NameTheNameless(run);
-  NameLoaders(run);
   const bool job = !run.info.job.command.empty();
   for (Track& track : run.tracks) {
     track.rank = run.info.rank;
@@ -467,6 +483,10 @@ Run Finished(Run run) {
             [](const trace::Step& a, const trace::Step& b) {
               return std::pair{a.index, a.requested_ns} < std::pair{b.index, b.requested_ns};
             });
+  if (trainers == Trainers::kSeparate) {
+    SeparateTrainers(run);
+    NameLoaders(run);
+  }
   std::sort(run.rows.gaps.begin(), run.rows.gaps.end(),
             [](const trace::Gap& a, const trace::Gap& b) {
               return std::pair{a.track, a.from_ns} < std::pair{b.track, b.from_ns};
@@ -484,8 +504,8 @@ Run Finished(Run run) {
 
 }  // namespace
 
-Run Assembler::Finish() { return Finished(std::move(run_)); }
+Run Assembler::Finish(Trainers trainers) { return Finished(std::move(run_), trainers); }
 
-Run Assembler::Snapshot() const { return Finished(run_); }
+Run Assembler::Snapshot() const { return Finished(run_, Trainers::kSeparate); }
 
 }  // namespace stallscope::model

@@ -23,6 +23,10 @@ struct Expected {
   void Add(const trace::ChunkCounts& counts);
 };
 
+// Whether a job's trainers become ranks (trainers.h), and its loaders get names; kAsRecorded for a
+// run that is saved again.
+enum class Trainers : uint8_t { kSeparate, kAsRecorded };
+
 class Assembler {
  public:
   Assembler();
@@ -36,7 +40,7 @@ class Assembler {
   // What was left out, one line each; `quality.left_out` counts it.
   std::vector<std::string> LimitWarnings() const;
   // The run, sorted and padded. The assembler is spent.
-  Run Finish();
+  Run Finish(Trainers trainers = Trainers::kSeparate);
   // A copy of what is there so far, sorted and padded; more may be added afterwards.
   Run Snapshot() const;
 

@@ -118,7 +118,7 @@ std::optional<Spec> JobSpecOf(const Run& run) {
   std::vector<const Loader*> loaders;
   for (const Loader& loader : run.loaders) {
     const bool settable = IsDataLoader(loader.info) || !LoaderSpecOf(loader.info).knobs.empty();
-    if (!loader.name.empty() && settable) loaders.push_back(&loader);
+    if (!loader.name.empty() && settable && !loader.same_as.known()) loaders.push_back(&loader);
   }
   if (loaders.empty()) return std::nullopt;
   // As they are named: loader, loader2, ...

@@ -291,13 +291,13 @@ class Joiner {
     const bool own = !steps.empty();
     if (!own && pipeline_) TakeSteps();
     const uint32_t samples = from_.rows.steps.empty() ? 0 : from_.rows.steps.front().samples;
-    for (size_t i = 0; own && i < steps.size(); ++i) {
+    int64_t later_ns = std::numeric_limits<int64_t>::max();
+    for (size_t i = own ? steps.size() : 0; i-- > 0;) {
       trace::Step& step = steps[i];
       if (!IsOfProcess(step)) continue;
+      const int64_t next_ns = std::exchange(later_ns, step.requested_ns);
       if (step.samples == 0 && pipeline_) step.samples = samples;
       if (step.requested_ns < window_.from_ns || step.requested_ns >= window_.to_ns) continue;
-      const int64_t next_ns =
-          i + 1 < steps.size() ? steps[i + 1].requested_ns : std::numeric_limits<int64_t>::max();
       bool any = false;
       Reach(from_.rows.kernels, next_ns, step, any);
       Reach(from_.rows.copies, next_ns, step, any);

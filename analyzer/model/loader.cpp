@@ -245,7 +245,9 @@ Result<Run> LoadTrace(const std::string& path, const OnProgress& on_progress) {
   return LoadTrace(std::move(file), on_progress);
 }
 
-Result<Run> LoadTrace(InputFile file, const OnProgress& on_progress) {
+namespace {
+
+Result<Run> Load(InputFile file, Trainers trainers, const OnProgress& on_progress) {
   STALLSCOPE_ASSIGN_OR_RETURN(trace::TraceReader reader, OpenTrace(std::move(file)));
   STALLSCOPE_ASSIGN_OR_RETURN(const uint64_t bytes, reader.file().Size());
   Teller teller(on_progress, bytes);
@@ -260,7 +262,18 @@ Result<Run> LoadTrace(InputFile file, const OnProgress& on_progress) {
   teller.BeginPass(kCounting, 1);
   STALLSCOPE_ASSIGN_OR_RETURN(const uint64_t chunks, DecodeAll(reader, assembler, after));
   const std::vector<std::string> limit_warnings = assembler.LimitWarnings();
-  return Described(assembler.Finish(), reader, chunks, limit_warnings);
+  return Described(assembler.Finish(trainers), reader, chunks, limit_warnings);
+}
+
+}  // namespace
+
+Result<Run> LoadTrace(InputFile file, const OnProgress& on_progress) {
+  return Load(std::move(file), Trainers::kSeparate, on_progress);
+}
+
+Result<Run> LoadToSave(const std::string& path) {
+  STALLSCOPE_ASSIGN_OR_RETURN(InputFile file, InputFile::Open(path));
+  return Load(std::move(file), Trainers::kAsRecorded, {});
 }
 
 struct GrowingTrace::Reading {

@@ -28,6 +28,9 @@ using OnProgress = std::function<bool(std::optional<double> part)>;
 // far as it goes.
 Result<Run> LoadTrace(InputFile file, const OnProgress& on_progress = {});
 Result<Run> LoadTrace(const std::string& path, const OnProgress& on_progress = {});
+// The same, to be changed and saved again: several trainers are not made ranks, which no trace
+// holds, and loaders have no names.
+Result<Run> LoadToSave(const std::string& path);
 
 // A trace that is still being written. Each reading decodes what has come since the last one and no
 // more; what is there by then is copied into the run, because whoever got an earlier one keeps it.

@@ -75,11 +75,36 @@ int64_t RealtimeAhead(const Run& run) {
       -kMaxDistance, kMaxDistance);
 }
 
+// One, or as many as the trace of a job has trainers.
+uint32_t RanksIn(const Run& run) {
+  uint32_t last = run.info.rank;
+  for (const uint32_t rank : run.step_ranks) last = std::max(last, rank);
+  return last - run.info.rank + 1;
+}
+
+// Its first rank is `first` from now on.
+void Renumber(uint32_t first, Run& run) {
+  const uint32_t by = first - run.info.rank;
+  run.info.rank = first;
+  if (by == 0) return;
+  for (uint32_t& rank : run.step_ranks) rank += by;
+  for (Track& track : run.tracks) track.rank += by;
+  for (Queue& queue : run.queues) queue.rank += by;
+  for (Loader& loader : run.loaders) loader.rank += by;
+}
+
 void NumberRanks(std::vector<Run>& runs) {
   std::set<uint32_t> seen;
+  const bool several =
+      std::any_of(runs.begin(), runs.end(), [](const Run& run) { return !run.step_ranks.empty(); });
   for (const Run& run : runs) seen.insert(run.info.rank);
-  if (seen.size() != runs.size()) {
-    for (size_t i = 0; i < runs.size(); ++i) runs[i].info.rank = static_cast<uint32_t>(i);
+  if (several || seen.size() != runs.size()) {
+    uint32_t next = 0;
+    for (Run& run : runs) {
+      const uint32_t ranks = RanksIn(run);
+      Renumber(next, run);
+      next += ranks;
+    }
   }
   std::stable_sort(runs.begin(), runs.end(),
                    [](const Run& a, const Run& b) { return a.info.rank < b.info.rank; });
@@ -104,8 +129,13 @@ class Merger {
   void AddQuality(const Run& from);
   int64_t Move(int64_t time) const { return trace::ClampTime(time + offset_); }
   uint64_t Move(uint64_t item) const {
-    return item == ItemId::None().value ? item : item | uint64_t{rank_ & 0x7fff} << kRankShift;
+    if (item == ItemId::None().value) return item;
+    // A job's batch has its loader there.
+    return of_loaders_ ? item + (uint64_t{loader_base_ & 0x7fff} << kRankShift)
+                       : item | uint64_t{rank_ & 0x7fff} << kRankShift;
   }
+  // Of a part of the run: a job's trace may hold several ranks.
+  uint32_t RankOf(uint32_t of_part) const { return several_ ? of_part : rank_; }
   StageId Move(StageId id) const { return id.known() ? stage_map_[id.value] : id; }
   template <class Number>
   Number Past(Number id, size_t base) const {
@@ -118,7 +148,9 @@ class Merger {
   StringInterner strings_;
   SpanClassInterner classes_;
   // About the rank that is being added.
-  uint32_t rank_ = 0;
+  uint32_t rank_ = 0;  // the first of its ranks
+  bool several_ = false;
+  bool of_loaders_ = false;
   int64_t offset_ = 0;
   std::vector<StageId> stage_map_;
   std::vector<trace::StringId> string_map_;
@@ -141,9 +173,9 @@ void Merger::MapIds(Run& from) {
   for (const std::string& text : from.strings) string_map_.push_back(strings_.Intern(text));
   for (Queue& queue : from.queues) {
     queue.info.id = Past(queue.info.id, queue_base_);
-    queue.info.name = NameOnRank(rank_, queue.info.name);
+    queue.rank = RankOf(queue.rank);
+    queue.info.name = NameOnRank(queue.rank, queue.info.name);
     queue.producer = Move(queue.producer);
-    queue.rank = rank_;
     to_.queues.push_back(std::move(queue));
   }
   for (trace::CounterInfo& counter : from.counters) {
@@ -159,11 +191,15 @@ void Merger::MapIds(Run& from) {
     if (process.end_ns != 0) process.end_ns = Move(process.end_ns);
     to_.processes.push_back(std::move(process));
   }
-  for (Loader& loader : from.loaders) {
-    loader.info.id = Past(loader.info.id, loader_base_);
-    loader.info.process = Past(loader.info.process, process_base_);
-    loader.name = NameOnRank(rank_, loader.name);
-    to_.loaders.push_back(std::move(loader));
+  for (const Loader& loader : from.loaders) {
+    const bool named = loader.same_as.known() && RankOf(loader.rank) != rank_;
+    Loader& moved = to_.loaders.emplace_back(loader);
+    moved.info.id = Past(loader.info.id, loader_base_);
+    moved.info.process = Past(loader.info.process, process_base_);
+    moved.same_as = Past(loader.same_as, loader_base_);
+    moved.rank = RankOf(loader.rank);
+    moved.name = NameOnRank(moved.rank, named ? from.loaders[loader.same_as.value].name
+                                              : std::string_view(loader.name));
   }
   MergeCode(from);
 }
@@ -229,10 +265,10 @@ Status Merger::MapClasses(const Run& from) {
 void Merger::AddTracks(Run& from) {
   for (Track& track : from.tracks) {
     track.info.id = Past(track.info.id, track_base_);
-    track.info.name = NameOnRank(rank_, track.info.name);
+    track.rank = RankOf(track.rank);
+    track.info.name = NameOnRank(track.rank, track.info.name);
     track.info.stage = Move(track.info.stage);
     track.info.process = Past(track.info.process, process_base_);
-    track.rank = rank_;
     if (track.tally) track.tally->track = track.info.id;
     trace::SpanColumns& spans = track.spans;
     for (int64_t& start : spans.start_ns) start = Move(start);
@@ -288,6 +324,8 @@ void Merger::AddQuality(const Run& run) {
 
 Status Merger::Add(Run from, int64_t offset) {
   rank_ = from.info.rank;
+  several_ = !from.step_ranks.empty();
+  of_loaders_ = !from.info.job.command.empty() && !from.loaders.empty();
   offset_ = offset;
   if (to_.tracks.size() + from.tracks.size() > trace::kMaxTracks) {
     return Error{ErrorKind::kInput, "the ranks together have too many tracks", from.path,
@@ -315,7 +353,7 @@ Status Merger::Add(Run from, int64_t offset) {
   STALLSCOPE_RETURN_IF_ERROR(MapClasses(from));
   AddTracks(from);
   AddQuality(from);
-  to_.step_ranks.resize(to_.step_ranks.size() + from.rows.steps.size(), rank_);
+  for (size_t i = 0; i < from.rows.steps.size(); ++i) to_.step_ranks.push_back(from.RankOfStep(i));
   trace::ForEachTable(from.rows, [&](int number, auto& rows) {
     for (auto& row : rows) ForEachField(row, [&](auto& field) { MoveField(field); });
     trace::ForEachTable(to_.rows, [&](int other, auto& all) {
@@ -328,7 +366,8 @@ Status Merger::Add(Run from, int64_t offset) {
 }
 
 Run Merger::Finish() {
-  // By index; ranks came in ascending order, and a stable sort keeps it. Gaps came sorted by track.
+  // By index; ranks came in ascending order, and a stable sort keeps it (of several in one trace,
+  // too). Gaps came sorted by track.
   const std::vector<trace::Step>& steps = to_.rows.steps;
   std::vector<size_t> order(steps.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -412,7 +451,9 @@ Result<Run> MergeRanks(std::vector<Run> runs, IsCommunication is_communication) 
   if (runs.size() == 1) return std::move(runs.front());
   NumberRanks(runs);
   const std::vector<int64_t> offsets = OffsetsOf(runs, is_communication);
-  const auto world = static_cast<uint32_t>(runs.size());
+  const uint32_t world =
+      std::accumulate(runs.begin(), runs.end(), uint32_t{0},
+                      [](uint32_t sum, const Run& run) { return sum + RanksIn(run); });
   Merger merger;
   for (size_t i = 0; i < runs.size(); ++i) {
     STALLSCOPE_RETURN_IF_ERROR(merger.Add(std::move(runs[i]), offsets[i]));

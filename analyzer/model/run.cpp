@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <utility>
+
+#include "analyzer/model/trainers.h"
 
 namespace stallscope::model {
 namespace {
@@ -135,10 +138,12 @@ bool IsBatchWait(const trace::SpanClass& what) {
 std::vector<StepInterval> StepIntervals(const Run& run) {
   const std::vector<trace::Step>& steps = run.rows.steps;
   std::vector<StepInterval> intervals(steps.size());
-  std::map<uint32_t, int64_t> next_request;  // by rank
+  // By rank; of a job's trainers that follow one another, each has a last step of its own.
+  std::map<std::pair<uint32_t, Trainer>, int64_t> next_request;
   for (size_t i = steps.size(); i-- > 0;) {
     const trace::Step& step = steps[i];
-    const auto [next, last] = next_request.try_emplace(run.RankOfStep(i), 0);
+    const auto [next, last] =
+        next_request.try_emplace({run.RankOfStep(i), TrainerOf(run, step)}, 0);
     const int64_t end =
         last ? std::max({step.device_done_ns, step.issued_ns, step.received_ns}) : next->second;
     next->second = step.requested_ns;

@@ -72,6 +72,9 @@ struct Loader {
   // loader, loader2, ...: by how many steps it fed. Stages of all but the first begin with it.
   std::string name;
   uint64_t steps = 0;
+  uint32_t rank = 0;
+  // The loader that another trainer constructed in the same place. It has the stages of both.
+  LoaderId same_as = {};
 };
 
 struct Run {
@@ -128,8 +131,8 @@ struct TimeRange {
 // killed), the first or last thing that happened.
 TimeRange WindowOf(const Run& run);
 
-// Step k lasts from its request to the next step's request on the same rank, the last one to when
-// its device work was done.
+// Step k lasts from its request to the next step's request on the same rank (in a job, of the same
+// trainer), the last one to when its device work was done.
 struct StepInterval {
   uint64_t index = 0;
   int64_t start_ns = 0;

@@ -216,6 +216,7 @@ class Drainer {
     if (steps.steps++ == 0) steps.first_ns = step.requested_ns;
     steps.last_ns = step.device_done_ns;
     steps.waited_ns += step.received_ns - step.requested_ns;
+    steps.all_ns += step.device_done_ns - step.requested_ns;
     Count(step.requested_ns, step.device_done_ns);
   }
 

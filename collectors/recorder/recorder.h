@@ -59,6 +59,7 @@ struct StepCount {
   int64_t first_ns = 0;   // the first request; meaningless without steps
   int64_t last_ns = 0;    // when the last one was done
   int64_t waited_ns = 0;  // from requests to batches
+  int64_t all_ns = 0;     // of all steps; of several trainers, more than went by
 };
 
 class Recording;  // what the recorder, the flusher and the tracks share

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "analyzer/model/trainers.h"
 #include "analyzer/words/words.h"
 #include "gui/viewmodel/phrases.h"
 
@@ -179,8 +180,7 @@ class Planner {
       const trace::TrackInfo& thread = run_.tracks[id.value].info;
       Process& process = processes[thread.process.value];
       process.threads.push_back(id);
-      if (!thread.stage.known()) continue;
-      const LoaderId loader = run_.stages[thread.stage.value].loader;
+      const LoaderId loader = model::LoaderOf(run_, thread.stage, process.id);
       if (loader.known() && run_.loaders[loader.value].info.process != process.id) {
         process.works_for = loader;
       }

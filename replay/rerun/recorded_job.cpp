@@ -49,6 +49,15 @@ size_t EnoughSteps(const std::vector<trace::Step>& steps) {
   return whole <= 2 * enough ? whole : enough;
 }
 
+// `--steps` is of each process that trains: the first one's.
+std::vector<trace::Step> StepsOfOne(const model::Run& run) {
+  std::vector<trace::Step> steps;
+  for (size_t i = 0; i < run.rows.steps.size(); ++i) {
+    if (run.RankOfStep(i) == run.RankOfStep(0)) steps.push_back(run.rows.steps[i]);
+  }
+  return steps;
+}
+
 // A file below the recorded folder is below the one where the job is now.
 std::string Moved(const std::string& file, const std::string& from, const std::string& to) {
   if (file.empty() || from.empty() || from == to) return file;
@@ -146,7 +155,7 @@ Error CannotSet(const std::string& path, const std::string& why, const std::stri
 
 std::optional<Spec> RecordedJob(const model::Run& run) {
   auto spec = model::JobSpecOf(run);
-  if (spec.has_value()) spec->job.steps = static_cast<int64_t>(EnoughSteps(run.rows.steps));
+  if (spec.has_value()) spec->job.steps = static_cast<int64_t>(EnoughSteps(StepsOfOne(run)));
   return spec;
 }
 
@@ -161,8 +170,9 @@ JobPlan PlanJob(const model::Run& run, const Spec& recorded, const std::string& 
   }
   const auto steps = static_cast<size_t>(std::max<int64_t>(recorded.job.steps, 0));
   int64_t took_ns = 0;
-  if (steps > 0 && steps <= run.rows.steps.size()) {
-    took_ns = run.rows.steps[steps - 1].received_ns - run.info.start_ns;
+  const std::vector<trace::Step> recorded_steps = StepsOfOne(run);
+  if (steps > 0 && steps <= recorded_steps.size()) {
+    took_ns = recorded_steps[steps - 1].received_ns - run.info.start_ns;
   }
   job.longest_ns =
       kToStartNs + kMuchSlower * std::clamp<int64_t>(took_ns, 0, kNsPerSecond * 86'400);

@@ -9,7 +9,7 @@
 namespace stallscope::workbench {
 
 Status JoinProfiles(const std::string& trace, const std::vector<FrameworkProfile>& profiles) {
-  STALLSCOPE_ASSIGN_OR_RETURN(model::Run run, model::LoadTrace(trace));
+  STALLSCOPE_ASSIGN_OR_RETURN(model::Run run, model::LoadToSave(trace));
   const auto warn = [&](const std::string& text) {
     run.quality.warnings.push_back(run.path + ": " + text);
   };

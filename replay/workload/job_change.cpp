@@ -18,6 +18,8 @@ constexpr double kSizeDoubt = 0.10;    // per doubling: only one size was seen
 constexpr double kShardsDoubt = 0.10;  // of an iterable data set's other shards
 constexpr double kOrderDoubt = 0.02;
 constexpr double kHelpersDoubt = 0.05;  // threads and processes of grain make parts of batches
+// Workers times the part of their work that holds a lock: from here on they take turns.
+constexpr double kTurns = 1.1;
 
 class JobComparison {
  public:
@@ -139,6 +141,11 @@ class JobComparison {
 
   void CompareWorkers(const std::string& name, const LoaderSpec& now, const JobCosts& costs) {
     const LoaderSpec& before = costs.loader;
+    const auto workers = static_cast<double>(now.num_workers);
+    if (now.num_workers > before.num_workers && workers * costs.held > kTurns) {
+      Cannot(name + ".num_workers",
+             "the workers share a lock, so more of them would wait for one another");
+    }
     Doubt(kProcessesDoubt * Doublings(before.num_workers, now.num_workers));
     if ((now.num_workers == 0) != (before.num_workers == 0)) Doubt(kMovedDoubt);
     if (now.num_workers > 0 && !costs.sends) {

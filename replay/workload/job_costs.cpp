@@ -84,6 +84,7 @@ class JobReader {
     TakeExtras();
     TakePinning();
     TakeMemory();
+    TakeLocks();
     if (!costs_.sends) {
       limits.push_back(loader_.name + ": handing batches over from workers was not recorded");
     }
@@ -125,6 +126,7 @@ class JobReader {
   void TakeStarts();
   void TakeExtras();
   void TakeMemory();
+  void TakeLocks();
   double PausePerStep() const;
   bool IsMain(ProcessId process) const { return process == loader_.info.process; }
   // True for another loader's queue.
@@ -582,6 +584,23 @@ void JobReader::TakeMemory() {
     if (!processes_[i].worker || !peak) continue;
     costs_.worker_bytes = std::max(costs_.worker_bytes.value_or(0), *peak);
   }
+}
+
+void JobReader::TakeLocks() {
+  constexpr double kWaits = 0.1;  // of the work; less is chance
+  double work = 0;
+  double held = 0;
+  double waits = 0;
+  for (const attribution::StageUse& use : attribution_.stages) {
+    const Role role = roles_[use.stage.value];
+    if (role != Role::kFetch && role != Role::kCollate) continue;
+    const auto busy = static_cast<double>(use.busy_ns);
+    work += busy;
+    held += busy * use.held.value_or(0);
+    waits += static_cast<double>(use.lock_ns);
+  }
+  if (work <= 0) return;
+  costs_.held = held > 0 ? held / work : waits > kWaits * work ? 1 : 0;
 }
 
 }  // namespace

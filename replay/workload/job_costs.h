@@ -89,6 +89,9 @@ struct JobCosts {
   double math_ns = 0;
   int64_t math_threads = 1;
   bool sends = false;  // handing batches over from workers was recorded
+  // Of a batch's work, the part that holds a lock which all workers share; 1: they wait for one,
+  // and how long it is held was not recorded.
+  double held = 0;
   std::optional<WorkerStart> start;
   // Batches of each pass that ended.
   std::vector<uint64_t> passes;

@@ -46,6 +46,25 @@ bool IsSlowest(const Case& c, StageId stage) {
   });
 }
 
+// Workers that share a lock take turns: what all of these stages together let work at a time.
+// Nothing if the trace shows no lock.
+std::optional<int64_t> MostOfAll(const Case& c, const std::vector<StageId>& stages, int64_t now) {
+  double work = 0;
+  double held = 0;
+  double waits = 0;
+  for (const StageId stage : stages) {
+    const attribution::StageUse& use = *UseOf(c, stage);
+    const auto busy = static_cast<double>(use.busy_ns);
+    work += busy;
+    waits += static_cast<double>(use.lock_ns);
+    held += MostAtATime(c, stage).has_value() ? busy * *use.held : 0;
+  }
+  if (held > 0) {
+    return std::max<int64_t>(1, static_cast<int64_t>(std::floor(work / held + kHeldLock)));
+  }
+  return waits > kWaitsForLock * work ? std::optional(now) : std::nullopt;
+}
+
 // Recorded jobs: one finding for all stages of a loader that its workers run, or would run.
 void CheckJob(const Case& c, LoaderId loader, std::vector<Draft>& drafts) {
   std::vector<StageId> stages;  // the slowest first
@@ -78,6 +97,9 @@ void CheckJob(const Case& c, LoaderId loader, std::vector<Draft>& drafts) {
   if (const int64_t shards = ShardsOf(c.run.loaders[loader.value]); shards > 0) {
     workers = std::min(workers, shards);
   }
+  const std::optional<int64_t> most = MostOfAll(c, stages, now);
+  const bool held_back = most.has_value() && *most < workers;
+  if (held_back) workers = *most;
   if (workers <= now) return;
   std::vector<std::string> names;
   for (const StageId stage : stages) names.push_back(NameOf(c, stage));
@@ -98,6 +120,14 @@ void CheckJob(const Case& c, LoaderId loader, std::vector<Draft>& drafts) {
                      Percent(of.busy_ns > 0
                                  ? static_cast<double>(of.cpu_ns) / static_cast<double>(of.busy_ns)
                                  : 0)));
+  }
+  for (const StageId stage : stages) {
+    const std::string lock = SharedLockOf(c, stage);
+    if (!held_back || lock.empty()) continue;
+    Show(draft, Evidence::Kind::kSpans,
+         fmt::format("{}: {} of it holds {}, which all workers share: more of them would wait for "
+                     "one another",
+                     NameOf(c, stage), Percent(UseOf(c, stage)->held.value_or(0)), lock));
   }
   draft.args.value = std::to_string(workers);
   RecommendUnpriced(draft,

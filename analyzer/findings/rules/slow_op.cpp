@@ -42,6 +42,15 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
            fmt::format("{}: {} of {}, measured {}", words::PlaceInCode(op.file, line.line),
                        Percent(line.share), op.name, Counted(line.samples, "time")));
     }
+    if (attribution::IsHeldLock(op.name)) {
+      RecommendUnpriced(
+          draft,
+          fmt::format("take {} for less of the work: while one worker has it, the others wait",
+                      SharedLockOf(c, stage.id)),
+          Patch(), "stallscope cannot predict how much of the work needs the lock");
+      drafts.push_back(std::move(draft));
+      continue;
+    }
     RecommendUnpriced(
         draft,
         waited < 0.5 ? fmt::format("make {} cheaper, or do its work once, before training", name)

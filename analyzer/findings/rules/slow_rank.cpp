@@ -20,6 +20,24 @@ std::map<uint32_t, double> OwnNs(const Case& c) {
   return sums;
 }
 
+// Ranks that wait for one another in every step take the same time for it; trainers of one job need
+// not.
+bool KeepPace(const Case& c) {
+  std::map<uint32_t, std::pair<double, double>> steps;  // time, count
+  for (const auto& step : c.attribution.steps) {
+    steps[step.rank].first += static_cast<double>(step.end_ns - step.start_ns);
+    steps[step.rank].second += 1;
+  }
+  double least = 0;
+  double most = 0;
+  for (const auto& [rank, sums] : steps) {
+    const double mean = sums.first / sums.second;
+    least = rank == steps.begin()->first ? mean : std::min(least, mean);
+    most = std::max(most, mean);
+  }
+  return most < kSlowRank * least;
+}
+
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   const std::map<uint32_t, double> own = OwnNs(c);
   if (own.size() < 2 || c.verdict.bound == Bound::kInconclusive) return;
@@ -31,7 +49,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   }
   std::sort(others.begin(), others.end());
   const double usual = Quantile(others, 0.5);
-  if (usual <= 0 || slowest->second < kSlowRank * usual) return;
+  if (usual <= 0 || slowest->second < kSlowRank * usual || !KeepPace(c)) return;
   const double share = 1 - usual / slowest->second;
   Draft draft = About(
       c, StageId::None(), share,

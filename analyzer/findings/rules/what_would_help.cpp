@@ -34,11 +34,14 @@ std::string_view HelpWith(std::optional<Cause> cause) {
 }
 
 std::string OfInput(const Case& c) {
+  const std::string lock =
+      c.verdict.cause == Cause::kLock ? SharedLockOf(c, c.verdict.stage) : std::string();
   return fmt::format(
       "{} of step time is spent waiting for {}, and no change that stallscope knows "
-      "applies to it: {}",
+      "applies to it: {}{}",
       Percent(Share(c, Category::kInputStall)), NameOf(c, c.verdict.stage),
-      HelpWith(c.verdict.cause));
+      HelpWith(c.verdict.cause),
+      lock.empty() ? "" : fmt::format(", or hold {} for less of the work", lock));
 }
 
 std::string OfCopies(const Case& c, const CopiesToDevice& copies) {

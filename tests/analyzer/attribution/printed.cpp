@@ -96,10 +96,10 @@ void PrintTime(const attribution::Attribution& a, Printer& p) {
 void PrintStages(const attribution::Attribution& a, Printer& p) {
   for (const auto& [stage, workers, ordered, serial, runs_in, threads, elements, passed, items,
                     service, busy, cpu, io, blocked_ns, contention, lock, utilization, starved,
-                    blocked, bytes, capacity, queue, ops, sampled] : a.stages) {
+                    blocked, bytes, capacity, queue, ops, sampled, held] : a.stages) {
     p.Line("stage", stage, workers, ordered, serial, runs_in, threads, elements, passed, items,
            service, busy, cpu, io, blocked_ns, contention, lock, utilization, starved, blocked,
-           bytes, capacity, queue, sampled);
+           bytes, capacity, queue, sampled, held);
     for (const auto& [name, file, line, count, ns, cpu_ns, lines] : ops) {
       p.Line(" op", name, file, line, count, ns, cpu_ns);
       for (const auto& [number, share, samples] : lines) {

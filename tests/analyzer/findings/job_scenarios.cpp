@@ -137,6 +137,52 @@ TEST_SUITE("fast") {
     CHECK(workers(0.99) == "64");
   }
 
+  TEST_CASE("job: workers that share a lock get no advice to have more of them than can work") {
+    const auto workers = [](double held, int64_t waits_ns) -> std::string {
+      CaseBuilder b;
+      MakeJob(b, Cause::kBlocked, 0.8);
+      attribution::StageUse& use = b.UseOf("decode");
+      if (held > 0) {
+        AddOps(b, held);
+        use.ops[0].name = "multiprocessing.Lock held";
+        use.held = held;
+      }
+      use.lock_ns = waits_ns;
+      const auto found = b.FindingOf("loader-workers");
+      if (!found) return "";
+      const bool shown = std::any_of(
+          found->evidence.begin(), found->evidence.end(),
+          [](const auto& each) { return Has(each.text, "multiprocessing.Lock (train.py:12)"); });
+      CHECK(shown == (held >= 0.05));
+      return std::get<SetChange>(found->recommendation->patch.changes.at(0)).value;
+    };
+    CHECK(workers(0, 0) == "10");
+    CHECK(workers(0.02, 0) == "10");
+    CHECK(workers(0.2, 0) == "5");
+    CHECK(workers(0.5, 0) == "");
+    CHECK(workers(0.9, 0) == "");
+    // Those that there are wait already, and nobody knows how long it is held.
+    const int64_t busy_ns = [] {
+      CaseBuilder b;
+      return b.UseOf("decode").busy_ns;
+    }();
+    CHECK(workers(0, busy_ns / 5) == "");
+    CHECK(workers(0, busy_ns / 50) == "10");
+  }
+
+  TEST_CASE("job: an op that is a lock held is no op to make cheaper") {
+    CaseBuilder b;
+    MakeJob(b, Cause::kBlocked);
+    AddOps(b, 0.8);
+    b.UseOf("decode").ops[0].name = "multiprocessing.Lock held";
+    const auto found = b.FindingOf("slow-op");
+    REQUIRE(found);
+    CHECK(found->recommendation->text ==
+          "take multiprocessing.Lock (train.py:12) for less of the work: while one worker has it, "
+          "the "
+          "others wait");
+  }
+
   TEST_CASE("job: a loop whose library loads in threads or processes gets a setting") {
     const auto found = [](Cause cause, bool alone, const char* settings) {
       CaseBuilder b;

@@ -66,6 +66,21 @@ std::vector<Scenario> RunScenarios() {
            step.ns[attribution::At(Category::kCommunication)] = waits;
          }
        },
+       "the others do not wait for it",
+       [](CaseBuilder& b) {
+         for (auto& step : b.attribution.steps) {
+           if (step.rank == 2) step.end_ns += 2'000'000;
+         }
+       }},
+      {"slow-rank", "one of three ranks is slower",
+       [](CaseBuilder& b) {
+         for (size_t i = 0; i < b.attribution.steps.size(); ++i) {
+           auto& step = b.attribution.steps[i];
+           step.rank = static_cast<uint32_t>(i % 3);
+           const int64_t waits = step.rank == 2 ? 0 : 2'000'000;
+           step.ns[attribution::At(Category::kCommunication)] = waits;
+         }
+       },
        "all wait alike",
        [](CaseBuilder& b) {
          for (auto& step : b.attribution.steps) {

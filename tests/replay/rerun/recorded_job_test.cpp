@@ -112,6 +112,16 @@ TEST_SUITE("fast") {
     quick.rows.steps.resize(40);
     CHECK(replay::RecordedJob(quick)->job.steps == 40);
     CHECK_FALSE(replay::RecordedJob(model::Run()).has_value());
+    // Each rank ends behind its own steps.
+    model::Run ranks = JobRun();
+    const std::vector<trace::Step> steps = std::exchange(ranks.rows.steps, {});
+    for (const trace::Step& step : steps) {
+      for (const uint32_t rank : {0U, 1U}) {
+        ranks.rows.steps.push_back(step);
+        ranks.step_ranks.push_back(rank);
+      }
+    }
+    CHECK(replay::RecordedJob(ranks)->job.steps == 151);
   }
 
   TEST_CASE("only what differs is set, where the loader is constructed") {

@@ -251,6 +251,23 @@ TEST_SUITE("fast") {
     CHECK_FALSE(of("loader.multiprocessing_context=spawn").unpriceable.empty());
   }
 
+  TEST_CASE("job: workers that share a lock are not predicted to work beside one another") {
+    MadeJob job(CostMs(10), CostMs(5));
+    const auto why = [&](double held, const char* setting) {
+      job.costs.held = held;
+      auto changed = WithSettings(job.Make(), {setting});
+      REQUIRE(changed.ok());
+      return changed.value().unpriceable;
+    };
+    const int64_t now = job.costs.loader.num_workers;
+    const std::string more = "loader.num_workers=" + std::to_string(now + 3);
+    CHECK(why(0, more.c_str()).empty());
+    CHECK(why(0.01, more.c_str()).empty());
+    CHECK(why(0.9, more.c_str()).starts_with("loader.num_workers: the workers share a lock"));
+    CHECK(why(0.9, "loader.prefetch_factor=4").empty());
+    CHECK(why(0.9, "loader.num_workers=0").empty());
+  }
+
   TEST_CASE("job: the model must give the recorded rate, or its intervals widen and it is said") {
     MadeJob job(CostMs(0, 40), CostMs(1));
     job.recorded.samples_per_s = 25;

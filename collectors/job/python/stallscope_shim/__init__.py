@@ -24,6 +24,7 @@ when a framework is. Standard library only, Python 3.8 and later.
     ops       names for what a data set does inside of a fetch
     sight     which code of a data set that is
     lines     in which lines of the job's own its time goes
+    locks     waits for locks that processes share, and how long a fetch holds them
     tensorflow tf.data, in Keras's fit and in loops of the job's own
     profile   windows of the framework's profiler
     probe     windows in which one stage at a time is slowed, in a run that asks for it

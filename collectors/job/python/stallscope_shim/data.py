@@ -17,7 +17,8 @@ import os
 import sys
 from _thread import _local
 
-from . import loaders, ops, probe, profile, recognize, ring, session, sight, steps, worker
+from . import (imports, loaders, locks, ops, probe, profile, recognize, ring, session, sight, steps,
+               worker)
 from .watch import Field, Method, guarded, own, wrapped
 from .worker import KEY
 
@@ -494,6 +495,7 @@ def attach(module):
     from multiprocessing.process import BaseProcess
 
     Method(BaseProcess, "start", _process_starts)
+    imports.call("multiprocessing.synchronize", locks.attach)
 
 
 def stateful(module):

@@ -56,6 +56,7 @@ class Loader:
         self.chain = None  # of the digest, in the process that iterates
         self.queue = session.define("queue", name="loader", capacity=capacity, loader=self.id,
                                     lock=False)
+        self.shared_lock = None
         self.send_lock = self.queue
         if workers and stages is _STAGES:
             self.send_lock = session.define(
@@ -70,6 +71,13 @@ class Loader:
                 inputs=before, **({"queue": self.queue} if name == "loader" else {}))
             setattr(self, name, stage)
             before = [stage]
+
+    def lock(self):
+        """Stands for the locks of the job's that its workers share."""
+        if self.shared_lock is None:
+            self.shared_lock = session.define(
+                "queue", name="shared lock", capacity=1, loader=self.id, lock=True)
+        return self.shared_lock
 
     def accumulated(self, batches):
         """An optimizer has stepped on this many of the loader's batches; the same number twice in a

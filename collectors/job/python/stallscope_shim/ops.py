@@ -19,17 +19,20 @@ from .sight import CollateSight, Sight, shares
 from .watch import pass_on
 
 _BUDGET = 300  # watching may cost one part in so many of the time
+_EARLY = 100  # the same for the first samples of a job, which may end soon
+_FEW = 3
 _KNOWN = 16  # samples of a pass: after twice as many, it may cost half as much, and so on
 _LEAST = 10  # but never less than this fraction
 _BURST = 5_000_000  # ns of watching that may be saved up: a slow batch right behind a fast one
 _AGAIN = 1_000_000  # the same at the beginning of a later pass
 _COLD = 4  # batches
+_SPREAD = 4  # samples: the first ones are further and further apart, so that not all are in the warm-up
 _SHORT = 20_000  # ns: shorter calls are a part of the one around them, if they are few
 _MOST = 600  # calls per batch that are spans of their own
 _WHOLE = 32  # batches
 _DISTORTS = 20  # timing lines may take at most 1/20 of a batch whose ops are shown
 _LIBRARIES = frozenset(
-    "PIL cv2 torchvision torchaudio torchcodec turbojpeg imageio skimage decord av soundfile librosa "
+    "fcntl PIL cv2 torchvision torchaudio torchcodec turbojpeg imageio skimage decord av soundfile librosa "
     "h5py zarr lmdb pyarrow pandas tifffile rasterio nibabel pydicom albumentations kornia "
     "requests urllib3 urllib boto3 botocore s3fs gcsfs fsspec aiohttp transformers tokenizers "
     "webdataset datasets sqlite3 zipfile tarfile gzip lzma bz2 zlib".split())
@@ -43,6 +46,7 @@ class Watcher:
     before the trainer's steps are steady: in a job's first pass they are left out."""
 
     def __init__(self, generation):
+        self.first = not generation
         self.sight = None  # what is known of the data set
         self.skipped = 1 if generation else _COLD
         self.off = session.settings().get("profile") == "off"
@@ -59,8 +63,10 @@ class Watcher:
         if self.running is not None:
             self.end()
         time = ring.now()
-        fraction = min(max(1, self.samples // _KNOWN), _LEAST)
-        self.credit = min(_BURST, self.credit + (time - self.time) // (_BUDGET * fraction))
+        part = _BUDGET * min(max(1, self.samples // _KNOWN), _LEAST)
+        if self.first and self.samples < _FEW:
+            part = _EARLY
+        self.credit = min(_BURST, self.credit + (time - self.time) // part)
         self.time = time
         if self.skipped:
             self.skipped -= 1
@@ -76,6 +82,8 @@ class Watcher:
                 return
         self._take(self.sight, stage, time)
         self.samples += 1
+        if self.first and self.samples <= _SPREAD:
+            self.skipped = 1 << self.samples - 1
 
     def _take(self, sight, stage, time):
         self.stage = stage
@@ -161,6 +169,7 @@ class _Sample:
         self.stack = []
         self.long = []  # calls that have ended and are not short: (op, start, end, CPU ns, own ns)
         self.sums = {}  # op → [own ns, own CPU ns], of all calls that have ended
+        self.held = {}  # op of a lock → ns, those of the ops inside included
         self.first = None  # when the first call began
         self.calls = 0
         self.events = 0
@@ -181,6 +190,8 @@ class _Sample:
             outer.cpu_inside += cpu
         own = wall - call.inside
         self.calls += 1
+        if type(call.mark) is tuple and call.mark[0] is _LOCK:
+            self.held[call.op] = self.held.get(call.op, 0) + wall
         if self.first is None or call.time < self.first:
             self.first = call.time
         if wall >= _SHORT and len(self.long) < _MOST:
@@ -204,8 +215,11 @@ class _Sample:
             # Many short ones: one span per op with its own time, one behind the other.
             time = self.first
             for op, (wall, cpu) in self.sums.items():
-                put(time, ring.named(ring.OP, op, time, time + wall, stage, max(cpu, 0)))
-                time += wall
+                if op not in self.held:
+                    put(time, ring.named(ring.OP, op, time, time + wall, stage, max(cpu, 0)))
+                    time += wall
+            for op, wall in self.held.items():  # around those inside
+                put(time, ring.named(ring.OP, op, self.first, self.first + wall, stage))
 
 
 _NATIVE = (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType)
@@ -258,6 +272,41 @@ def _counts(callee, code, sight):
         return True
     module = getattr(callee, "__module__", None) or type(callee).__module__
     return isinstance(module, str) and module.partition(".")[0] in _LIBRARIES
+
+
+_LOCK = object()  # in the mark of a lock that is held
+
+
+def sampled():
+    """The calling thread makes a batch that is looked into."""
+    return _current is not None and _current.thread == get_ident()
+
+
+def hold(lock, frame):
+    """It takes a lock that other processes share, in the line where `frame` is."""
+    key = (frame.f_code, frame.f_lineno, type(lock))
+    op = _names.get(key)
+    if op is None:
+        op = _names[key] = session.string("multiprocessing.%s held" % type(lock).__name__,
+                                          session.absolute(frame.f_code.co_filename), frame.f_lineno)
+    _current.enter(op, (_LOCK, id(lock), True))
+
+
+def let_go(lock):
+    sample = _current
+    if sample is None or sample.thread != get_ident():
+        return
+    if not any(_is_of(lock, call.mark) for call in sample.stack):
+        return
+    while sample.stack:
+        mark = sample.stack[-1].mark
+        sample.leave()
+        if _is_of(lock, mark):
+            return
+
+
+def _is_of(lock, mark):
+    return type(mark) is tuple and mark[0] is _LOCK and mark[1] == id(lock)
 
 
 def _trivial(callee):

@@ -9,7 +9,8 @@ ahead, so that counting alone would take two batches of a sanity check for train
 Each thread that takes batches has steps of its own. If one takes them ahead of another one, whose optimizer
 steps (prefetch_generator), the latter's steps go from one step of the optimizer to the next: it waits only
 for a batch that has not come by then. So do the steps of a loop that trains on batches which it has kept
-(itertools.cycle, list), once it has made more of them than a loop may fetch ahead.
+(itertools.cycle, list), once it has made more of them than a loop may fetch ahead; and those of one that
+stays on a single batch, once an optimizer has stepped on it that often.
 """
 import functools
 import os
@@ -23,6 +24,7 @@ from .watch import Method, field, guarded, pass_on, uses
 
 _HELD = 16
 _AHEAD = 32  # batches that a thread may be ahead
+_AGAIN = 1 << 31  # in the index of an item: a step on a batch that was trained on before
 
 
 class Feed:
@@ -68,6 +70,9 @@ class _Loop:
         self.kept = []  # steps after the end of a pass, of batches that were fetched ahead or kept
         self.keeps = False  # they were kept
         self.cpu = 0  # when the last of them ended
+        self.again = []  # (time, CPU time) of the steps of one optimizer on the current batch
+        self.stays = False  # it makes more of them, each of which counts
+        self.ring = None  # its thread's, while there are steps to write
 
 
 class _Behind:
@@ -155,8 +160,11 @@ class Trainer:
         time, cpu = ring.now(), ring.cpu()
         if loop.current is not None:
             self._close(loop, time, cpu)
+            if not loop.held:
+                loop.ring = None
         if loop.kept:
             loop.kept = []
+            loop.stays = False
         if profile.windows.makers and profile.windows.boundary(self.count + len(loop.held)):
             time, cpu = ring.now(), ring.cpu()
         ring.mine().put(time, ())
@@ -191,6 +199,9 @@ class Trainer:
             self.behind.take(step)
             return
         loop.current = step
+        loop.ring = ring.mine()
+        if loop.again:
+            loop.again = []
         if step.learns and not self.evaluations:
             loop.since[feed] = loop.since.get(feed, 0) + 1
 
@@ -206,14 +217,20 @@ class Trainer:
         # Behind a loop, it is the loop's: of a whole pass, or by another thread.
         feed = step.feed if step is not None else loop.last
         if step is None and feed not in loop.since:
-            if feed.feeds and loop is own and loop.requested and loop.optimizer == id(optimizer):
+            ended = loop.requested or loop.kept
+            if feed.feeds and loop is own and ended and loop.optimizer == id(optimizer):
                 self._train_again(loop, feed)
             return
         if loop is not own:
             session.say("a thread takes the loader's batches for another one, whose optimizer steps: "
                         "how long that one waits for them is not seen")
         if step is not None:
+            if (step.stepped is not None and not loop.since and loop is own and step.feed.feeds and
+                    loop.optimizer == id(optimizer)):
+                self._stay(loop, step)
+                return
             step.stepped = ring.now()
+            loop.again = []
         loop.optimizer = id(optimizer)
         if feed.feeds and len(loop.since) == 1:
             _, share = loop.since.popitem()
@@ -231,7 +248,7 @@ class Trainer:
             held, loop.held = loop.held, []
             for step in held:
                 if step.feed.feeds:
-                    self._write(step)
+                    self._write(step, loop)
                 else:
                     loop.held.append(step)
 
@@ -260,19 +277,17 @@ class Trainer:
     def _train_again(self, loop, feed):
         """An optimizer has stepped, and the loop's pass has ended: on a batch that was fetched ahead of
         the others or, behind the first `_HELD` of these, that the job has kept."""
-        step = _Step()
         before = loop.kept[-1] if loop.kept else None
         time, cpu = ring.now(), ring.cpu()
-        step.feed, step.samples = feed, feed.samples * feed.loader.share
-        step.item = (feed.item if before is None else before.item) + 1
-        step.requested = step.received = loop.requested if before is None else before.done
-        step.stepped = step.done = time
-        step.cpu = time - step.received if before is None else cpu - loop.cpu
+        since = loop.requested if before is None else before.done
+        step = _again(feed, (feed.item if before is None else before.item) + 1,
+                      feed.samples * feed.loader.share, since, time,
+                      time - since if before is None else cpu - loop.cpu)
         loop.cpu = cpu
-        if not loop.keeps and len(loop.kept) < _HELD:
+        if not (loop.keeps or loop.stays) and len(loop.kept) < _HELD:
             loop.kept.append(step)
             return
-        if not loop.keeps:
+        if not (loop.keeps or loop.stays):
             loop.keeps = True
             session.say("the job trains again on batches that it has kept, as itertools.cycle does: its "
                         "loader is not used for these steps, which go from one step of the optimizer to "
@@ -281,6 +296,32 @@ class Trainer:
                 self._write(each)
         loop.kept = [step]
         self._write(step)
+        self._end_if_reached()
+
+    def _stay(self, loop, step):
+        """An optimizer has stepped again on a batch, with nothing fetched meanwhile. Behind `_HELD` such
+        steps the loop stays on this batch (`next(iter(loader))`): each was a step of its own."""
+        time, cpu = ring.now(), ring.cpu()
+        if not loop.again:
+            worked = max(1, time - step.received)
+            used = (cpu - step.cpu) * (step.stepped - step.received) // worked
+            loop.again = [(step.stepped, step.cpu + used)]
+        loop.again.append((time, cpu))
+        step.stepped = time
+        if len(loop.again) <= _HELD:
+            return
+        session.say("the job makes many steps on one batch: they go from one step of the optimizer to "
+                    "the next")
+        again, loop.again = loop.again, []
+        step.stepped, used = again[0]
+        self._close(loop, step.stepped, used, last=True)
+        loop.stays = True
+        item, samples = step.item | _AGAIN, step.samples * step.feed.loader.share
+        for (since, before), (time, cpu) in zip(again, again[1:]):
+            loop.kept = [_again(step.feed, item, samples, since, time, cpu - before)]
+            self._write(loop.kept[0])
+            item += 1
+        loop.cpu = cpu
         self._end_if_reached()
 
     def finish(self):
@@ -297,7 +338,7 @@ class Trainer:
                     end, used = step.stepped, min(cpu, most) if loop is mine else most
                 self._close(loop, end, used, last=True)
             for step in loop.held:
-                self._judge(step)
+                self._judge(step, loop)
             loop.held = []
         ring.mine().put(ring.now(), ())
 
@@ -308,31 +349,34 @@ class Trainer:
         step.done = time
         step.cpu = cpu - step.cpu
         if step.feed.feeds:
-            self._write(step)
+            self._write(step, loop)
         else:
             loop.held.append(step)
             # With no optimizer there, the user's limit need not wait for one to step.
             all_steps = self.limit and not _optimizers and (
                 self.count + len(loop.held) >= self.limit)
             while len(loop.held) > (0 if all_steps else max(_HELD, 2 * self.deepest)):
-                self._judge(loop.held.pop(0))
+                self._judge(loop.held.pop(0), loop)
         if not last:
             self._end_if_reached()
 
-    def _judge(self, step):
+    def _judge(self, step, loop):
         # torch.compile takes the hooks of optimizers off: then gradients tell.
         if self.optimizer or (_optimizers and self.learns and not step.learns):
             name = session.string("evaluation")
-            ring.mine().put(step.done, ring.named(ring.EVALUATION, name, step.requested, step.done))
+            out = loop.ring or ring.mine()
+            out.put(step.done, ring.named(ring.EVALUATION, name, step.requested, step.done))
         else:
-            self._write(step)
+            self._write(step, loop)
 
-    def _write(self, step):
+    def _write(self, step, loop=None):
+        """Into the ring of the loop's thread, which may not be the calling one's."""
+        out = loop and loop.ring or ring.mine()
         end = step.stepped or step.done
         words = ()
         if not getattr(step.feed.loader, "profiled", False):
             words = ring.work(loaders.trainer_stage(), step.item, step.received, end, step.cpu)
-        ring.mine().put(step.done, words + ring.step(
+        out.put(step.done, words + ring.step(
             step.item, step.requested, step.received, step.done, step.samples, self.count))
         self.count += 1
         if step.feed.chain is not None:
@@ -361,6 +405,15 @@ class Trainer:
         for child in multiprocessing.active_children():
             child.terminate()
         os._exit(0)
+
+
+def _again(feed, item, samples, since, time, cpu):
+    """A step on a batch that the job has kept: it waits for nothing."""
+    step = _Step()
+    step.feed, step.item, step.samples, step.cpu = feed, item, samples, cpu
+    step.requested = step.received = since
+    step.stepped = step.done = time
+    return step
 
 
 def samples(data, collated, asked=None, exact=False):

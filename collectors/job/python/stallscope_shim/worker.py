@@ -98,6 +98,7 @@ class _Worker:
         self.base = 0
         self.stamp = None
         self.state = None
+        self.thread = _get_ident()
         self.idle_since = None
         self.first = True
         self.sent = []  # items on their way to the feeder
@@ -132,6 +133,11 @@ class _Worker:
         self.base = self.loader.id << 48 | (self.generation & 0xFFFF) << 32
         self.state = Fetch(self)
         return self.state
+
+    def fetches(self):
+        """The calling thread is the loop, and makes a batch."""
+        return (self.thread == _get_ident() and self.state is not None and
+                self.state.at is not None)
 
     def idle(self, time):
         """The loop has got an index."""

@@ -157,6 +157,16 @@ class Augmented(photos.Photos):
         return index
 
 
+class Chatty(Squares):
+    """Watching this one is dear before Python 3.12."""
+
+    def __getitem__(self, index):
+        for i in range(600):
+            self.load(i)
+        time.sleep(0.007)
+        return index
+
+
 class Lined(Squares):
     def __getitem__(self, index):
         time.sleep(0.0005)
@@ -386,6 +396,14 @@ def traced_lines():
     sys.settrace(tracer)
     train(DataLoader(Lined(), batch_size=8, collate_fn=lined_collate), epochs=4)
     print(sys.gettrace() is tracer, len(seen))
+
+
+def short(count=0):
+    train(DataLoader(Chatty(320), batch_size=4, num_workers=count), epochs=1)
+
+
+def short_workers():
+    short(2)
 
 
 def zero_lines():
@@ -704,6 +722,30 @@ def kept():
     train(list(DataLoader(Squares(), batch_size=4)), epochs=5)
 
 
+def stays():
+    """Overfits one batch."""
+    model = Model()
+    batch = next(iter(DataLoader(Squares(), batch_size=4, **workers())))
+    for _ in range(60):
+        time.sleep(0.001)
+        model.step(batch)
+
+
+def stays_on_each():
+    """Many steps on each batch, as on the rollouts of an agent."""
+    model = Model()
+    for batch in DataLoader(Squares(12), batch_size=4):
+        for _ in range(30):
+            model.step(batch)
+
+
+def several_steps_per_batch():
+    model = Model()
+    for batch in DataLoader(Squares(), batch_size=4):
+        for _ in range(10):
+            model.step(batch)
+
+
 def gan():
     generator, discriminator = Model(), Model()
     for _ in range(2):
@@ -850,6 +892,87 @@ def collate_fails():
 class Plain(Squares):
     def __getitem__(self, index):
         return index
+
+
+class Locked(Squares):
+    """Its workers share a lock."""
+
+    def __init__(self, count=32):
+        super().__init__(count)
+        self.lock = multiprocessing.get_context(METHOD).Lock()
+
+    def __getitem__(self, index):
+        with self.lock:  # of all workers
+            time.sleep(0.003)
+        return index
+
+
+class Acquired(Locked):
+    def __init__(self):
+        super().__init__()
+        self.again = multiprocessing.get_context(METHOD).RLock()
+        self.many = multiprocessing.get_context(METHOD).Semaphore(2)
+
+    def __getitem__(self, index):
+        self.lock.acquire()
+        try:
+            time.sleep(0.003)
+        finally:
+            self.lock.release()
+        while not self.again.acquire(timeout=0.001):
+            pass
+        with self.again, self.again, self.many:
+            time.sleep(0.001)
+        self.again.release()
+        return index
+
+
+class Unlocked(Locked):
+    def __getitem__(self, index):
+        return index
+
+
+def locked():
+    train(DataLoader(Locked(), batch_size=4, **workers()))
+
+
+def locked_zero():
+    train(DataLoader(Locked(), batch_size=4))
+
+
+def acquired():
+    train(DataLoader(Acquired(), batch_size=4, **workers()))
+
+
+def fails_in_a_lock():
+    class FailsLocked(Locked):
+        def __getitem__(self, index):
+            with self.lock:
+                time.sleep(0.002)
+                if index == 13:
+                    raise KeyError("no element 13")
+            return index
+
+    train(DataLoader(FailsLocked(), batch_size=4, **workers(1)))
+
+
+def locks():
+    """What a lock is to who looks at it."""
+    context = multiprocessing.get_context(METHOD)
+    for make in (context.Lock, context.RLock, context.Semaphore, context.BoundedSemaphore):
+        lock = make()
+        print(sorted(vars(lock)), hasattr(lock, "held"), type(lock.acquire).__name__)
+        print(lock.acquire(), lock.acquire(False), lock.acquire(True, 0.01), lock)
+        print(lock.release(), callable(lock.__enter__), type(lock).__mro__[-2].__name__)
+        for bad in (lambda: lock.acquire(1, 2, 3), lambda: [lock.release() for _ in range(3)],
+                    lambda: lock.__exit__()):
+            try:
+                print(bad())
+            except Exception as error:
+                print(type(error).__name__, error)
+    with context.Condition() as condition:
+        print(condition.wait(0.01))
+    train(DataLoader(Unlocked(), batch_size=4, **workers()))
 
 
 def methods():

@@ -221,6 +221,34 @@ class Steps(Case):
         self.assertEqual((0, ""), (self.code, self.err))
         self.assertEqual(50, len(session.steps))
 
+    def test_a_loop_that_stays_on_a_batch(self):
+        """Each step of the optimizer is one, from the one before; only the first waits."""
+        session = self.record("stays")
+        self.assertEqual(1, len(session.said), session.said)
+        self.assertIn("many steps on one batch", session.said[0])
+        self.assertEqual(60, len(session.steps))
+        self.assertEqual(60, len({e.item for e in session.steps}))
+        self.assertEqual([4] * 60, [e.extra["samples"] for e in session.steps])
+        for one, next_one in zip(session.steps, session.steps[1:]):
+            self.assertEqual(one.end, next_one.start)
+            self.assertEqual(next_one.start, next_one.extra["received"])
+        worked = [e for _, e in session.events("work", "trainer")]
+        self.assertEqual(60, len(worked))
+        shutil.rmtree(self.session)
+        session = self.record("stays_on_each")
+        self.assertEqual(3 * 30, len(session.steps))
+        self.assertEqual(3, sum(e.start < e.extra["received"] for e in session.steps))
+
+    def test_a_few_steps_on_each_batch_are_one(self):
+        session = self.record("several_steps_per_batch")
+        self.assertEqual([], session.said)
+        self.assertEqual(8, len(session.steps))
+
+    def test_the_limit_of_a_loop_that_stays_on_a_batch(self):
+        session = self.record("stays", settings={"steps": 30}, same=False)
+        self.assertEqual((0, ""), (self.code, self.err))
+        self.assertEqual(30, len(session.steps))
+
     def test_several_optimizers(self):
         session = self.record("gan")
         self.assertEqual([], session.said)
@@ -677,6 +705,72 @@ class Ops(Case):
         session = self.record("zero_helper")
         self.assertEqual("Augmented.augment", self.ops(session)[0])
         self.assertNotIn("pause", self.ops(session))
+
+    def test_a_short_job_has_ops_behind_its_warm_up(self):
+        """They are not all of the first batches, whatever watching these has cost."""
+        for name in ("short", "short_workers"):
+            with self.subTest(name):
+                shutil.rmtree(self.session, True)
+                session = self.record(name)
+                fetches = [e for _, e in session.events("work", "fetch")]
+                self.assertEqual(80, len(fetches))
+                sampled = sorted({f.item & 0xFFFFFFFF for f in fetches
+                                  for _, e in session.events("named", "fetch")
+                                  if e.tid == f.tid and f.start <= e.start and e.end <= f.end})
+                self.assertGreaterEqual(len(sampled), 2)
+                self.assertGreaterEqual(sampled[-1], 15, sampled)
+
+    def lock_waits(self, session):
+        return [(p, e) for p, e in session.events("wait") if e.extra == ("lock", "shared lock")]
+
+    def held(self, session):
+        return [e for _, e in session.events("named") if e.extra[1].endswith(" held")]
+
+    def test_a_lock_that_workers_share(self):
+        for method in ("fork", "spawn", "forkserver"):
+            with self.subTest(method):
+                shutil.rmtree(self.session, True)
+                session = self.record("locked", method)
+                self.assertEqual([], session.said)
+                waits = self.lock_waits(session)
+                self.assertGreater(len(waits), 8)
+                for process, wait in waits:
+                    self.assertTrue(process.name.startswith("worker"), process.name)
+                    self.assertTrue([e for e in process.events
+                                     if e.kind == "work" and e.stage == "fetch" and
+                                     e.tid == wait.tid and e.start <= wait.start and
+                                     wait.end <= e.end])
+                held = self.held(session)
+                self.assertTrue(held)
+                self.assertEqual({(7, "multiprocessing.Lock held")}, {e.extra for e in held})
+                with open(os.path.join(HERE, "jobs.py")) as file:
+                    source = file.read().split("\n")
+                op = next(o for p in session.processes for o in p.names["op"]
+                          if o["name"].endswith(" held"))
+                self.assertIn("of all workers", source[op["line"] - 1])
+
+    def test_a_lock_that_nobody_waits_for(self):
+        session = self.record("locked_zero")
+        self.assertEqual([], self.lock_waits(session))
+        held = self.held(session)
+        self.assertTrue(held)
+        self.assertEqual(0, len(held) % 4)  # of each element
+        self.assertTrue(all(e.end - e.start >= 3_000_000 for e in held))
+
+    def test_a_lock_that_is_acquired_and_released(self):
+        session = self.record("acquired")
+        self.assertEqual([], session.said)
+        self.assertGreater(len(self.lock_waits(session)), 8)
+        # A semaphore that lets two in is not held by one.
+        self.assertEqual({"multiprocessing.Lock held", "multiprocessing.RLock held"},
+                         {e.extra[1] for e in self.held(session)})
+
+    def test_locks_are_what_they_were(self):
+        session = self.record("locks")
+        self.assertEqual([], session.said)
+        self.assertEqual([], self.lock_waits(session))
+        session = self.record("fails_in_a_lock")
+        self.assertEqual(1, self.code)
 
     def lines(self, session):
         """Totals by function: {line: [ns, times]}."""

@@ -1,0 +1,256 @@
+#include "analyzer/model/trainers.h"
+
+#include <doctest/doctest.h>
+
+#include "analyzer/model/job_spec.h"
+#include "analyzer/model/ranks.h"
+#include "analyzer/model/saver.h"
+#include "tests/support/loaded_run.h"
+
+using namespace stallscope;
+using stallscope::test::TraceBuilder;
+
+namespace {
+
+// A process that trains from a DataLoader with one worker process.
+struct TrainerProcess {
+  ProcessId process;
+  LoaderId loader;
+  StageId fetch;
+  QueueId queue;
+  TrackId main;
+  TrackId worker;
+};
+
+class JobTrace {
+ public:
+  JobTrace() {
+    trace.run.job.command = {"torchrun", "train.py"};
+    trainer_ = trace.Stage("trainer", "trainer");
+  }
+
+  TrainerProcess Train(uint64_t pid, uint32_t line = 12) {
+    TrainerProcess made;
+    made.process = trace.Process("train.py", pid);
+    made.loader = trace.Loader({.process = made.process,
+                                .kind = "torch.utils.data.DataLoader",
+                                .dataset = "Images",
+                                .file = "/train.py",
+                                .line = line,
+                                .settings_json = R"({"num_workers":1})"});
+    trace.loader = made.loader;
+    made.fetch = trace.Stage("fetch", "map", 1);
+    made.queue = trace.Queue("loader", 2, trace.Stage("loader", "prefetch", 1, {made.fetch}));
+    trace.loader = {};
+    made.main = trace.Thread("main", trainer_, made.process);
+    made.worker = trace.Thread("main", made.fetch, trace.Process("worker 0", pid + 1, pid));
+    return made;
+  }
+
+  void Step(const TrainerProcess& of, uint64_t index, int64_t requested_ns, int64_t done_ns) {
+    Step(of.main, of.loader, index, requested_ns, done_ns);
+  }
+  void Step(TrackId main, LoaderId loader, uint64_t index, int64_t requested_ns, int64_t done_ns) {
+    trace::Step step;
+    step.index = index;
+    step.requested_ns = requested_ns;
+    step.received_ns = step.issued_ns = requested_ns + 1'000;
+    step.device_done_ns = done_ns;
+    step.batch = ItemId{uint64_t{loader.value} << 48U | index};
+    step.track = main;
+    step.samples = 4;
+    trace.rows().Add(step);
+  }
+  model::Run Loaded() {
+    trace.Seal(1'000'000);
+    return LoadedRun(trace);
+  }
+
+  TraceBuilder trace;
+
+ private:
+  StageId trainer_;
+};
+
+// Two processes, each with three steps of 10 us, the second 4 us behind the first.
+model::Run TwoRanks() {
+  JobTrace job;
+  const TrainerProcess a = job.Train(100);
+  const TrainerProcess b = job.Train(200);
+  for (int64_t i = 0; i < 3; ++i) {
+    job.Step(a, static_cast<uint64_t>(i), 10'000 * i + 10'000, 10'000 * i + 20'000);
+    job.Step(b, static_cast<uint64_t>(i), 10'000 * i + 14'000, 10'000 * i + 24'000);
+  }
+  job.trace.Work(b.worker, b.fetch, 11'000, 13'000, ItemId{uint64_t{1} << 48U});
+  return job.Loaded();
+}
+
+std::vector<int64_t> Lengths(const model::Run& run) {
+  std::vector<int64_t> lengths;
+  for (const auto& step : model::StepIntervals(run)) {
+    lengths.push_back(step.end_ns - step.start_ns);
+  }
+  return lengths;
+}
+
+}  // namespace
+
+TEST_SUITE("fast") {
+  TEST_CASE("two processes that train at the same time are two ranks") {
+    const model::Run run = TwoRanks();
+    CHECK(run.step_ranks == std::vector<uint32_t>{0, 1, 0, 1, 0, 1});
+    CHECK(Lengths(run) == std::vector<int64_t>(6, 10'000));
+    CHECK(run.info.world_size == 2);
+    REQUIRE(run.tracks.size() == 4);
+    CHECK(run.tracks[0].rank == 0);
+    CHECK(run.tracks[2].rank == 1);
+    CHECK(run.tracks[3].rank == 1);  // of a worker
+
+    // One pipeline, as of traces that are merged.
+    REQUIRE(run.stages.size() == 3);
+    CHECK(run.stages[0].name == "trainer");
+    CHECK(run.stages[0].workers == 2);
+    CHECK(run.stages[1].name == "fetch");
+    CHECK(run.stages[1].workers == 2);
+    CHECK(run.tracks[3].info.stage == run.stages[1].id);
+    CHECK(run.ClassOf(run.tracks[3], 0).stage == run.stages[1].id);
+    CHECK(run.queues[1].producer == run.stages[2].id);
+    CHECK(run.queues[1].rank == 1);
+    REQUIRE(run.loaders.size() == 2);
+    CHECK(run.loaders[0].name == "loader");
+    CHECK(run.loaders[1].name == "rank 1: loader");
+    CHECK(run.loaders[1].steps == 3);
+    const auto spec = model::JobSpecOf(run);
+    REQUIRE(spec.has_value());
+    CHECK(spec->stages.size() == 1);
+    CHECK(model::LoaderOf(run, run.stages[1].id, run.processes[3].id) == LoaderId{1});
+    CHECK(model::LoaderOf(run, run.stages[1].id, run.processes[1].id) == LoaderId{0});
+  }
+
+  TEST_CASE("two threads of a process that train at the same time are two ranks") {
+    JobTrace job;
+    const TrainerProcess a = job.Train(100, 12);
+    const LoaderId other = job.trace.Loader(
+        {.process = a.process, .kind = "DataLoader", .file = "/train.py", .line = 20});
+    const TrackId thread = job.trace.Thread("thread", StageId{0}, a.process);
+    // The process counts the steps of all its threads.
+    for (int64_t i = 0; i < 3; ++i) {
+      const auto index = static_cast<uint64_t>(2 * i);
+      job.Step(a, index, 10'000 * i + 10'000, 10'000 * i + 20'000);
+      job.Step(thread, other, index + 1, 10'000 * i + 14'000, 10'000 * i + 24'000);
+    }
+    const model::Run run = job.Loaded();
+    CHECK(run.step_ranks == std::vector<uint32_t>{0, 1, 0, 1, 0, 1});
+    CHECK(Lengths(run) == std::vector<int64_t>(6, 10'000));
+    CHECK(run.tracks[thread.value].rank == 1);
+    CHECK(run.loaders[1].rank == 1);
+    CHECK_FALSE(run.loaders[1].same_as.known());  // constructed elsewhere
+    CHECK(run.loaders[1].name == "loader2");
+  }
+
+  TEST_CASE("processes that train one after another are one rank, and their steps one sequence") {
+    JobTrace job;
+    const TrainerProcess a = job.Train(100);
+    const TrainerProcess b = job.Train(200);
+    for (uint64_t i = 0; i < 2; ++i) {
+      const auto at = static_cast<int64_t>(10'000 * i);
+      job.Step(a, i, at + 10'000, at + 20'000);
+      job.Step(b, i, at + 510'000, at + 520'000);
+    }
+    const model::Run run = job.Loaded();
+    CHECK(run.step_ranks.empty());
+    // The first one's last step ends with it, not with the other's first request.
+    CHECK(Lengths(run) == std::vector<int64_t>(4, 10'000));
+    CHECK(run.rows.steps[3].index == 3);
+    CHECK(run.stages[1].workers == 1);
+    CHECK(run.loaders[1].name == "loader of process 200");
+    CHECK(run.loaders[1].rank == 0);
+  }
+
+  TEST_CASE("one trainer's run stays as it is") {
+    JobTrace job;
+    const TrainerProcess a = job.Train(100);
+    job.Step(a, 3, 10'000, 20'000);
+    job.Step(a, 5, 20'000, 30'000);
+    const model::Run run = job.Loaded();
+    CHECK(run.step_ranks.empty());
+    CHECK(run.rows.steps[1].index == 5);
+    CHECK(run.info.world_size == 0);
+    CHECK(run.stages.size() == 3);
+  }
+
+  TEST_CASE("loaders of one place are told apart by settings, and by how many there were before") {
+    JobTrace job;
+    const TrainerProcess a = job.Train(100);
+    job.trace.Loader({.process = a.process,
+                      .kind = "torch.utils.data.DataLoader",
+                      .dataset = "Images",
+                      .file = "/train.py",
+                      .line = 12,
+                      .settings_json = R"({"num_workers":1})"});
+    const TrainerProcess b = job.Train(200);
+    job.trace.Loader({.process = b.process,
+                      .kind = "torch.utils.data.DataLoader",
+                      .dataset = "Images",
+                      .file = "/train.py",
+                      .line = 12,
+                      .settings_json = R"({"num_workers":2})"});
+    job.trace.Loader({.process = b.process,
+                      .kind = "torch.utils.data.DataLoader",
+                      .dataset = "Images",
+                      .file = "/train.py",
+                      .line = 12,
+                      .settings_json = R"({"gradient_accumulation":2,"num_workers":1})"});
+    job.Step(a, 0, 10'000, 20'000);
+    job.Step(b, 0, 12'000, 22'000);
+    const model::Run run = job.Loaded();
+    REQUIRE(run.loaders.size() == 5);
+    CHECK(run.loaders[2].same_as == LoaderId{0});
+    CHECK_FALSE(run.loaders[3].same_as.known());
+    CHECK(run.loaders[4].same_as == LoaderId{1});
+  }
+
+  TEST_CASE("a trace with several trainers can be read, changed and saved") {
+    JobTrace job;
+    const TrainerProcess a = job.Train(100);
+    const TrainerProcess b = job.Train(200);
+    job.Step(a, 0, 10'000, 20'000);
+    job.Step(b, 0, 12'000, 22'000);
+    job.trace.Seal(1'000'000);
+    const test::ScratchDir dir;
+    job.trace.Write(dir / "run.sst");
+    const auto raw = model::LoadToSave(dir / "run.sst");
+    REQUIRE(raw.ok());
+    CHECK(raw.value().step_ranks.empty());
+    CHECK(raw.value().stages.size() == 5);
+    REQUIRE(model::SaveTrace(raw.value(), dir / "again.sst").ok());
+    const auto again = model::LoadTrace(dir / "again.sst");
+    REQUIRE(again.ok());
+    CHECK(again.value().step_ranks == std::vector<uint32_t>{0, 1});
+    CHECK(again.value().stages.size() == 3);
+    CHECK(again.value().queues[1].producer == StageId{2});
+  }
+
+  TEST_CASE("traces of several ranks each are merged") {
+    std::vector<model::Run> nodes;
+    nodes.push_back(TwoRanks());
+    nodes.push_back(TwoRanks());
+    const auto merged = model::MergeRanks(std::move(nodes));
+    REQUIRE(merged.ok());
+    const model::Run& run = merged.value();
+    CHECK(run.info.world_size == 4);
+    CHECK(std::vector<uint32_t>(run.step_ranks.begin(), run.step_ranks.begin() + 4) ==
+          std::vector<uint32_t>{0, 1, 2, 3});
+    CHECK(Lengths(run) == std::vector<int64_t>(12, 10'000));
+    CHECK(run.stages[1].workers == 4);
+    REQUIRE(run.loaders.size() == 4);
+    CHECK(run.loaders[1].name == "rank 1: loader");
+    CHECK(run.loaders[2].name == "rank 2: loader");
+    CHECK(run.loaders[3].name == "rank 3: loader");
+    CHECK(run.tracks[7].rank == 3);
+    CHECK(run.tracks[7].info.name == "rank 3: main");
+    // Batches of all loaders have different numbers.
+    CHECK(run.tracks[7].spans.item[0] == uint64_t{3} << 48U);
+    CHECK(model::LoaderOfBatch(run.rows.steps[3].batch) == 3);
+  }
+}
