@@ -328,8 +328,12 @@ def _train_function_read(model, function):
     if not hasattr(dataset, "_inputs"):
         dataset = epoch.data_adapter.get_tf_dataset()
     adapter = getattr(epoch, "data_adapter", None)
-    feed = _feed(epoch, dataset, _of_py_dataset(getattr(adapter, "py_dataset", None)))
+    in_python = getattr(adapter, "py_dataset", None)
+    feed = _feed(epoch, dataset, _of_py_dataset(in_python))
     samples = getattr(adapter, "batch_size", None) or _batch_of(dataset) or feed.loader.batch
+    if not samples:  # a generator: its shapes are open
+        known = own(in_python).get("batch_size")
+        samples = known if isinstance(known, int) and known > 0 else 1
     samples *= int(getattr(model, "steps_per_execution", 1) or 1)
     time, cpu = steps.trainer.request()
     steps.trainer.receive(feed, _item(feed), int(samples), time, cpu)

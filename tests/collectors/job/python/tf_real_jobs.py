@@ -52,7 +52,9 @@ class Numbers(keras.utils.PyDataset):
 
 
 def py_dataset():
-    fit(Numbers(workers=2, max_queue_size=2))
+    data = Numbers(workers=2, max_queue_size=2)
+    data.batch_size = 8  # Keras's does not have one
+    fit(data)
 
 
 def own():
