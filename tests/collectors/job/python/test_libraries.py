@@ -142,12 +142,13 @@ class Libraries(LibraryCase):
                 self.assertIn("double", self.ops(session))
 
     def test_formats_and_several_streams(self):
-        for job, steps in (("formatted", 8), ("interleaved", 16)):
+        for job in ("formatted", "interleaved"):
             for workers in ("0", "2"):
                 session = self.library(job, workers)
                 self.assertEqual([], session.said)
-                self.assertEqual(steps, len(session.steps))
-                self.assertEqual({8}, {step.extra["samples"] for step in session.steps})
+                # Each worker's last batch may be smaller.
+                self.assertEqual(len(self.out.splitlines()), len(session.steps))
+                self.assertEqual(8, max(step.extra["samples"] for step in session.steps))
 
     def test_batches_of_a_stream_alone(self):
         session = self.library("hugging_face_batches")
