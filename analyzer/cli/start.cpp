@@ -394,11 +394,11 @@ void SayScript(const Found& found, StartPage& page) {
 
 void SaySpec(const SpecFile& spec, StartPage& page) {
   std::string what = spec.name + " is the spec of a pipeline. ";
+  if (!spec.missing.empty()) what += "Its data, " + spec.missing + ", is not here. ";
   if (!spec.generated.empty()) {
-    what += spec.missing + ", which it reads, is not here. Generate images for it, run it and " +
-            "record the run:";
+    what += "Generate images in its place, run it and record the run:";
   } else if (!spec.missing.empty()) {
-    what += spec.missing + ", which it reads, is not here; where it is, run it and record the run:";
+    what += "Where it is, record a run with:";
   } else {
     what += "Run it and record the run:";
   }

@@ -224,8 +224,8 @@ Error UsageError(const CLI::App& app, const CLI::ParseError& error,
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
     const std::string what = error.what();
     const std::string name = what.substr(0, what.find(':'));
-    return {ErrorKind::kUsage, name + " needs " + ValuesOf(command != nullptr ? *command : app, name),
-            where, see};
+    return {ErrorKind::kUsage,
+            name + " needs " + ValuesOf(command != nullptr ? *command : app, name), where, see};
   }
   if (auto invalid = InvalidValue(command != nullptr ? *command : app, error.what())) {
     invalid->where = where;

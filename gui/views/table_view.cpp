@@ -55,11 +55,11 @@ void DrawCell(const TableCell& cell, bool number, float width) {
   }
 }
 
-void DrawHead(const Table& table) {
+void DrawHead(const Table& table, size_t shown_columns) {
   const Look& look = TheLook();
   const InFont small(look.fonts.small);
   ImGui::TableNextRow();
-  for (size_t i = 0; i < table.columns.size(); ++i) {
+  for (size_t i = 0; i < shown_columns; ++i) {
     ImGui::TableSetColumnIndex(static_cast<int>(i));
     const float width = ImGui::GetContentRegionAvail().x;
     const std::string shown = CutName(*look.fonts.small, table.columns[i].name, width);
@@ -71,6 +71,15 @@ void DrawHead(const Table& table) {
     ImGui::TextUnformatted(shown.c_str());
     if (shown != table.columns[i].name) Tip(table.columns[i].name);
   }
+  if (shown_columns == table.columns.size()) return;
+  ImGui::TableSetColumnIndex(static_cast<int>(shown_columns));
+  const InColor muted(look.colors.muted);
+  ImGui::TextUnformatted("\xE2\x80\xA6");
+  std::string hidden;
+  for (size_t i = shown_columns; i < table.columns.size(); ++i) {
+    hidden += (hidden.empty() ? "no space for " : ", ") + table.columns[i].name;
+  }
+  Tip(hidden);
 }
 
 // The width of each column's widest text among the first rows.
@@ -88,18 +97,33 @@ std::vector<float> Widths(const Table& table) {
   return widths;
 }
 
+// Where not all columns fit beside readable text, those at the right are left out, never the first
+// one: figures without a name tell nothing.
+size_t ShownColumns(const Table& table, float room) {
+  const Look& look = TheLook();
+  const std::vector<float> widths = Widths(table);
+  float taken = look.Px(30);
+  for (size_t i = 0; i < widths.size(); ++i) {
+    const bool number = table.columns[i].number;
+    taken += number ? widths[i] : std::min(widths[i], look.Px(72));
+    taken += 2 * ImGui::GetStyle().CellPadding.x;
+    if (i > 0 && taken > room) return i;
+  }
+  return widths.size();
+}
+
 // With enough space each column gets what it needs and a little more, and the rest stays empty at
 // the right: figures far from their names are hard to read. Otherwise text columns share what
 // numbers leave.
-void SetUpColumns(const Table& table) {
+void SetUpColumns(const Table& table, size_t shown) {
   const Look& look = TheLook();
   const std::vector<float> widths = Widths(table);
   float needed = 0;
-  for (const float width : widths) needed += width + 2 * ImGui::GetStyle().CellPadding.x;
+  for (size_t i = 0; i < shown; ++i) needed += widths[i] + 2 * ImGui::GetStyle().CellPadding.x;
   const float slack = ImGui::GetContentRegionAvail().x - needed - look.Px(30);
   const bool roomy = slack > 0;
-  const float more = std::min(look.Px(48), slack / static_cast<float>(widths.size()));
-  for (size_t i = 0; i < table.columns.size(); ++i) {
+  const float more = std::min(look.Px(48), slack / static_cast<float>(shown));
+  for (size_t i = 0; i < shown; ++i) {
     const bool fixed = roomy || table.columns[i].number;
     ImGui::TableSetupColumn(
         table.columns[i].name.c_str(),
@@ -107,7 +131,7 @@ void SetUpColumns(const Table& table) {
         roomy ? widths[i] + more : widths[i]);
   }
   // At least Dear ImGui's minimum: anything less would come out of the neighbor.
-  const float least = ImGui::GetStyle().FramePadding.x;
+  const float least = shown < table.columns.size() ? look.Px(14) : ImGui::GetStyle().FramePadding.x;
   ImGui::TableSetupColumn(
       "", roomy ? ImGuiTableColumnFlags_WidthStretch : ImGuiTableColumnFlags_WidthFixed,
       roomy ? 1 : least);
@@ -128,12 +152,14 @@ std::optional<size_t> DrawTable(const char* id, const Table& table, const TableL
       ImGuiTableFlags_BordersInnerH | ImGuiTableFlags_NoSavedSettings | ImGuiTableFlags_PadOuterX;
   const bool scrolls = table_look.height > 0;
   if (scrolls) flags |= ImGuiTableFlags_ScrollY;
-  if (!ImGui::BeginTable(id, static_cast<int>(table.columns.size()) + 1, flags,
+  const float bar = scrolls ? ImGui::GetStyle().ScrollbarSize : 0;
+  const size_t shown = ShownColumns(table, ImGui::GetContentRegionAvail().x - bar);
+  if (!ImGui::BeginTable(id, static_cast<int>(shown) + 1, flags,
                          {0, scrolls ? table_look.height : 0})) {
     return clicked;
   }
-  SetUpColumns(table);
-  DrawHead(table);
+  SetUpColumns(table, shown);
+  DrawHead(table, shown);
   ImGuiListClipper clipper;
   clipper.Begin(static_cast<int>(table.rows.size()), RowHeight());
   while (clipper.Step()) {
@@ -141,7 +167,7 @@ std::optional<size_t> DrawTable(const char* id, const Table& table, const TableL
       const auto row = static_cast<size_t>(at);
       ImGui::TableNextRow();
       ImGui::PushID(at);
-      for (size_t i = 0; i < table.columns.size(); ++i) {
+      for (size_t i = 0; i < shown; ++i) {
         ImGui::TableSetColumnIndex(static_cast<int>(i));
         const float width = ImGui::GetContentRegionAvail().x;
         if (i == 0 && table_look.clickable) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gui/viewmodel/selection.h"
@@ -334,17 +335,30 @@ void DrawLegend(const TimelineModel& model, const session::State& state) {
   seen[static_cast<size_t>(Paint::kInputStall)] |= !model.stalls.empty();
   seen[static_cast<size_t>(Paint::kChain)] = !model.chain.empty();
   seen[static_cast<size_t>(Paint::kPath)] = !model.path.empty();
-  const InFont small(look.fonts.small);
-  bool first = true;
+  std::vector<std::pair<Paint, std::string>> entries;
   for (size_t i = 0; i < viewmodel::kPaints; ++i) {
     const auto paint = static_cast<Paint>(i);
     if (!seen[i] || paint == Paint::kNothing) continue;
-    const std::string word = LegendWord(paint, state);
-    if (word.empty()) continue;
-    if (!first) ImGui::SameLine(0, look.Px(16));
-    if (ImGui::GetContentRegionAvail().x < LegendWidth(word)) break;
+    std::string word = LegendWord(paint, state);
+    if (!word.empty()) entries.emplace_back(paint, std::move(word));
+  }
+  const InFont small(look.fonts.small);
+  const float gap = look.Px(16);
+  const float more = gap + WidthOf(*look.fonts.small, "+99 more");
+  for (size_t i = 0; i < entries.size(); ++i) {
+    const auto& [paint, word] = entries[i];
+    if (i > 0) ImGui::SameLine(0, gap);
+    const float needed = LegendWidth(word) + (i + 1 < entries.size() ? more : 0);
+    if (ImGui::GetContentRegionAvail().x < needed) {
+      std::string rest;
+      for (size_t at = i; at < entries.size(); ++at) {
+        rest += (rest.empty() ? "" : ", ") + entries[at].second;
+      }
+      Line("+" + std::to_string(entries.size() - i) + " more", look.colors.muted);
+      Tip(rest);
+      break;
+    }
     LegendEntry(paint, word);
-    first = false;
   }
 }
 

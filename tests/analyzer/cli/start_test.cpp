@@ -168,7 +168,7 @@ TEST_SUITE("fast") {
           R"({"name": "t", "stages": [
               {"name": "read", "source": {"format": "csv", "files": ["/nowhere/*.csv"]}},
               {"name": "batch", "batch": {"size": 4}}]})");
-    CHECK(Has(Offered(dir), "/nowhere/*.csv, which it reads, is not here; where it is"));
+    CHECK(Has(Offered(dir), "Its data, /nowhere/*.csv, is not here."));
     CHECK_FALSE(Has(Offered(dir), "generate"));
   }
 
