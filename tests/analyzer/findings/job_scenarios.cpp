@@ -164,6 +164,7 @@ TEST_SUITE("fast") {
     // Those that there are wait already, and nobody knows how long it is held.
     const int64_t busy_ns = [] {
       CaseBuilder b;
+      MakeJob(b, Cause::kBlocked, 0.8);
       return b.UseOf("decode").busy_ns;
     }();
     CHECK(workers(0, busy_ns / 5) == "");
