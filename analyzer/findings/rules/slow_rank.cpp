@@ -3,6 +3,7 @@
 #include <map>
 
 #include "analyzer/findings/rules/rule.h"
+#include "analyzer/model/job_spec.h"
 
 namespace stallscope::findings::slow_rank {
 namespace {
@@ -20,8 +21,8 @@ std::map<uint32_t, double> OwnNs(const Case& c) {
   return sums;
 }
 
-// Ranks that wait for one another in every step take the same time for it; trainers of one job need
-// not.
+// Ranks that wait for one another in every step take the same time for it. The trainers of a job
+// may have nothing to do with one another.
 bool KeepPace(const Case& c) {
   std::map<uint32_t, std::pair<double, double>> steps;  // time, count
   for (const auto& step : c.attribution.steps) {
@@ -49,7 +50,8 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   }
   std::sort(others.begin(), others.end());
   const double usual = Quantile(others, 0.5);
-  if (usual <= 0 || slowest->second < kSlowRank * usual || !KeepPace(c)) return;
+  if (usual <= 0 || slowest->second < kSlowRank * usual) return;
+  if (model::IsJob(c.run) && !KeepPace(c)) return;
   const double share = 1 - usual / slowest->second;
   Draft draft = About(
       c, StageId::None(), share,

@@ -66,8 +66,10 @@ std::vector<Scenario> RunScenarios() {
            step.ns[attribution::At(Category::kCommunication)] = waits;
          }
        },
-       "the others do not wait for it",
+       "in a job, the others do not wait for it",
        [](CaseBuilder& b) {
+         b.run.info.job.command = {"python", "train.py"};
+         b.with_spec = false;
          for (auto& step : b.attribution.steps) {
            if (step.rank == 2) step.end_ns += 2'000'000;
          }
