@@ -11,7 +11,7 @@ from _thread import get_ident
 
 from . import loaders, plain, ring, session, steps
 from .spans import Spans, stage_of
-from .watch import Instead, guarded
+from .watch import Instead, guarded, pass_on
 
 
 def loader(batches, name=None, samples=None, workers=0):
@@ -19,6 +19,7 @@ def loader(batches, name=None, samples=None, workers=0):
     try:
         return _loader(batches, name, samples, workers)
     except Exception as error:
+        pass_on(error)
         session.say("stallscope.loader failed: %s: %s" % (type(error).__name__, error))
         return batches
 
@@ -52,6 +53,7 @@ class _Loop(Instead):
             loader = plain.source(place, kind, dataset, workers=workers)
             return plain.Watched(iterator, loader, samples)
         except Exception as error:
+            pass_on(error)
             session.say("stallscope.loader failed: %s: %s" % (type(error).__name__, error))
             return iterator
 

@@ -16,6 +16,7 @@ import types
 from _thread import get_ident
 
 from . import ring, session
+from .watch import pass_on
 
 _DEEPEST = 32
 _PLAIN = (bool, int, float, complex)
@@ -58,6 +59,7 @@ class Chain:
         try:
             _Batch(target.update, self.miss).add(data, 0)
         except Exception as error:
+            pass_on(error)
             self.miss("a batch (%s: %s)" % (type(error).__name__, error))
         target.update(b".")
         if not self.ordered:

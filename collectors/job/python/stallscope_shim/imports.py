@@ -22,8 +22,9 @@ def _safely(callback, module):
     try:
         callback(module)
     except Exception as error:
-        from . import session
+        from . import session, watch
 
+        watch.pass_on(error)
         session.say("%s is not recognized (%s: %s): nothing in it is recorded" %
                     (module.__name__, type(error).__name__, error))
     finally:

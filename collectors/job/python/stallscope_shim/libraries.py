@@ -14,7 +14,7 @@ import threading
 import weakref
 
 from . import call_site, loaders, plain, session
-from .watch import Method
+from .watch import Method, pass_on
 
 
 def webdataset(module):
@@ -31,6 +31,7 @@ def webdataset(module):
             if _free() and not (len(stages) == 1 and _is_data_loader(stages[0])):
                 return plain.watch(iterator, data, loaders.place_of(data), _shape(stages))
         except Exception as error:
+            pass_on(error)
             session.say("the batches of a WebDataset pipeline are not recorded: %s" % error)
         return iterator
 
@@ -62,6 +63,7 @@ def datasets(module):
             if _free():
                 return plain.watch(iterator, data, loaders.place_of(data), "", samples=_rows)
         except Exception as error:
+            pass_on(error)
             session.say("the batches of a data set are not recorded: %s" % error)
         return iterator
 
@@ -86,6 +88,7 @@ def _batches_of_stream(cls):
             if loaders.is_batched(data) and _free():
                 return plain.watch(iterator, data, loaders.place_of(data), "", samples=_rows)
         except Exception as error:
+            pass_on(error)
             session.say("the batches of a stream are not recorded: %s" % error)
         return iterator
 

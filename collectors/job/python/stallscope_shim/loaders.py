@@ -11,7 +11,7 @@ import types
 import weakref
 
 from . import call_site, ring, session
-from .watch import field, wrapped
+from .watch import field, pass_on, wrapped
 
 _KNOBS = ("num_workers", "prefetch_factor", "persistent_workers", "pin_memory", "batch_size",
           "multiprocessing_context", "in_order")
@@ -180,6 +180,7 @@ def constructed(dataloader):
         try:
             place["call"] = call_site.of(frame, type(dataloader))
         except Exception as error:
+            pass_on(error)
             session.say("the call that constructs a loader is not recorded: %s: %s" %
                         (type(error).__name__, error))
     # No Python runs when it goes away: a signal handler of the job's could land in it.
@@ -433,6 +434,7 @@ def apply_settings(cls):
                 _change(bound.arguments, changes, signature.parameters)
                 return bound.args[1:], bound.kwargs
         except Exception as error:
+            pass_on(error)
             session.say("the loader's settings were not changed: %s: %s" %
                         (type(error).__name__, error))
         return args, kwargs

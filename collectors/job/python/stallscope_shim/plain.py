@@ -16,7 +16,7 @@ from _thread import _local
 
 from . import loaders, ops, ring, session, steps
 from .spans import Spans, stage_of
-from .watch import Instead, Method, guarded
+from .watch import Instead, Method, guarded, pass_on
 
 KEY = "_stallscope_plain"  # in the __dict__ of processes: the loader that their stages belong to
 _STAGES = (("fetch", "map"), ("loader", "prefetch"))
@@ -243,6 +243,7 @@ def _pass_of(iterator, describe):
             _passes[iterator] = _Pass(source(place, kind, dataset, settings, workers), None, data)
         return _passes[iterator]
     except Exception as error:
+        pass_on(error)
         session.say("the batches of %s are not recorded: %s: %s" %
                     (type(iterator).__qualname__, type(error).__name__, error))
         return None

@@ -68,9 +68,11 @@ class _Names:
         except OSError:
             self.broken = True
 
-    def next_id(self, kind):
-        number = self.counts.get(kind, 0)
-        self.counts[kind] = number + 1
+    def add(self, ids, kind, /, **fields):
+        """Writes a definition. Only then is its id taken: a signal handler of the job's may raise before."""
+        number = self.counts.get(ids, 0)
+        self.write(kind, dict(id=number, **fields))
+        self.counts[ids] = number + 1
         return number
 
 
@@ -116,10 +118,7 @@ def describe(name=None):
 def define(kind, /, **fields):
     """Writes a line with a new id of `kind`, and returns the id."""
     with _lock:
-        names = _names()
-        number = names.next_id(kind)
-        names.write(kind, dict(id=number, **fields))
-        return number
+        return _names().add(kind, kind, **fields)
 
 
 def next_number(kind):
@@ -140,11 +139,10 @@ def string(text, file=None, line=0):
         place = (text, file, line)
         number = names.strings.get(place)
         if number is None:
-            number = names.next_id("string")
             if file is None:
-                names.write("string", {"id": number, "text": text[:1000]})
+                number = names.add("string", "string", text=text[:1000])
             else:
-                names.write("op", {"id": number, "name": text[:200], "file": file, "line": line})
+                number = names.add("string", "op", name=text[:200], file=file, line=line)
             names.strings[place] = number
         return number
 
