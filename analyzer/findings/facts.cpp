@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cmath>
 #include <map>
 #include <set>
 
@@ -237,13 +236,6 @@ int64_t ShardsOf(const model::Loader& loader) {
   if (found == settings.end()) return 0;
   std::from_chars(found->second.data(), found->second.data() + found->second.size(), shards);
   return std::max<int64_t>(shards, 0);
-}
-
-std::optional<int64_t> MostAtATime(const Case& c, StageId stage) {
-  const attribution::StageUse* const use = UseOf(c, stage);
-  if (use == nullptr || !use->held.has_value() || *use->held < kHeldLock) return std::nullopt;
-  // What a sample shows is a little off.
-  return std::max<int64_t>(1, std::llround(std::floor(1 / *use->held + kHeldLock)));
 }
 
 std::string SharedLockOf(const Case& c, StageId stage) {

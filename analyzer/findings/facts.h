@@ -66,9 +66,6 @@ bool IsDataLoader(const Case& c, StageId stage);
 const model::Loader* JobLoaderOf(const Case& c, StageId stage);
 // The number of shards that the workers of a job's data set divide; 0 if none, or unknown.
 int64_t ShardsOf(const model::Loader& loader);
-// The most workers of a stage that can work at a time, because its work holds a lock that they
-// share: nothing if it holds none, or hardly ever.
-std::optional<int64_t> MostAtATime(const Case& c, StageId stage);
 // "multiprocessing.Lock (data.py:31)"; empty if the trace does not show it.
 std::string SharedLockOf(const Case& c, StageId stage);
 // "Resize (train.py:12)", without the place where that is unknown.

@@ -57,9 +57,11 @@ std::optional<int64_t> MostOfAll(const Case& c, const std::vector<StageId>& stag
     const auto busy = static_cast<double>(use.busy_ns);
     work += busy;
     waits += static_cast<double>(use.lock_ns);
-    held += MostAtATime(c, stage).has_value() ? busy * *use.held : 0;
+    const double part = use.held.value_or(0);
+    held += part >= kHeldLock ? busy * part : 0;
   }
   if (held > 0) {
+    // What a sample shows is a little off.
     return std::max<int64_t>(1, static_cast<int64_t>(std::floor(work / held + kHeldLock)));
   }
   return waits > kWaitsForLock * work ? std::optional(now) : std::nullopt;

@@ -25,6 +25,15 @@ void AddStragglers(CaseBuilder& b, size_t count) {
   }
 }
 
+// Of three ranks, for which the others wait.
+void MakeSlowRank(CaseBuilder& b) {
+  for (size_t i = 0; i < b.attribution.steps.size(); ++i) {
+    auto& step = b.attribution.steps[i];
+    step.rank = static_cast<uint32_t>(i % 3);
+    step.ns[attribution::At(Category::kCommunication)] = step.rank == 2 ? 0 : 2'000'000;
+  }
+}
+
 }  // namespace
 
 std::vector<Scenario> RunScenarios() {
@@ -57,15 +66,7 @@ std::vector<Scenario> RunScenarios() {
            b.attribution.stragglers[i].file = b.run.rows.elements[i].file;
          }
        }},
-      {"slow-rank", "one of three ranks is slower",
-       [](CaseBuilder& b) {
-         for (size_t i = 0; i < b.attribution.steps.size(); ++i) {
-           auto& step = b.attribution.steps[i];
-           step.rank = static_cast<uint32_t>(i % 3);
-           const int64_t waits = step.rank == 2 ? 0 : 2'000'000;
-           step.ns[attribution::At(Category::kCommunication)] = waits;
-         }
-       },
+      {"slow-rank", "one of three ranks is slower", MakeSlowRank,
        "in a job, the others do not wait for it",
        [](CaseBuilder& b) {
          b.run.info.job.command = {"python", "train.py"};
@@ -74,16 +75,7 @@ std::vector<Scenario> RunScenarios() {
            if (step.rank == 2) step.end_ns += 2'000'000;
          }
        }},
-      {"slow-rank", "one of three ranks is slower",
-       [](CaseBuilder& b) {
-         for (size_t i = 0; i < b.attribution.steps.size(); ++i) {
-           auto& step = b.attribution.steps[i];
-           step.rank = static_cast<uint32_t>(i % 3);
-           const int64_t waits = step.rank == 2 ? 0 : 2'000'000;
-           step.ns[attribution::At(Category::kCommunication)] = waits;
-         }
-       },
-       "all wait alike",
+      {"slow-rank", "one of three ranks is slower", MakeSlowRank, "all wait alike",
        [](CaseBuilder& b) {
          for (auto& step : b.attribution.steps) {
            step.ns[attribution::At(Category::kCommunication)] = 2'000'000;

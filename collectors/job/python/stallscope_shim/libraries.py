@@ -17,25 +17,34 @@ from . import call_site, loaders, plain, session
 from .watch import Method, pass_on
 
 
+def _hands_out(cls, name, what, watch):
+    """The iterator that the method returns hands out batches: the job gets `watch(iterator, data)`."""
+    iterate = vars(cls)[name]
+
+    @functools.wraps(iterate)
+    def iterator_over(data, *args, **kwargs):
+        iterator = iterate(data, *args, **kwargs)
+        try:
+            return watch(iterator, data)
+        except Exception as error:
+            pass_on(error)
+            session.say("the batches of a %s are not recorded: %s" % (what, error))
+        return iterator
+
+    setattr(cls, name, iterator_over)
+
+
 def webdataset(module):
     """`module` is webdataset.pipeline."""
     loaders.framework("webdataset")
-    pipeline = module.DataPipeline
-    iterate = pipeline.__dict__["__iter__"]
 
-    @functools.wraps(iterate)
-    def __iter__(data):
-        iterator = iterate(data)
-        try:
-            stages = data.pipeline
-            if _free() and not (len(stages) == 1 and _is_data_loader(stages[0])):
-                return plain.watch(iterator, data, loaders.place_of(data), _shape(stages))
-        except Exception as error:
-            pass_on(error)
-            session.say("the batches of a WebDataset pipeline are not recorded: %s" % error)
-        return iterator
+    def watch(iterator, data):
+        stages = data.pipeline
+        if not _free() or len(stages) == 1 and _is_data_loader(stages[0]):
+            return iterator
+        return plain.watch(iterator, data, loaders.place_of(data), _shape(stages))
 
-    pipeline.__iter__ = __iter__
+    _hands_out(module.DataPipeline, "__iter__", "WebDataset pipeline", watch)
 
 
 def _shape(stages):
@@ -51,25 +60,14 @@ def datasets(module):
     """`module` is datasets.arrow_dataset or datasets.iterable_dataset."""
     streams = module.__name__.endswith("iterable_dataset")
     cls = module.IterableDataset if streams else module.Dataset
-    iterate = vars(cls).get("iter")
-    if iterate is None:
+    if "iter" not in vars(cls):
         return  # an older version
     loaders.framework("datasets")
-
-    @functools.wraps(iterate)
-    def iter(data, batch_size, *args, **kwargs):
-        iterator = iterate(data, batch_size, *args, **kwargs)
-        try:
-            if _free():
-                return plain.watch(iterator, data, loaders.place_of(data), "", samples=_rows)
-        except Exception as error:
-            pass_on(error)
-            session.say("the batches of a data set are not recorded: %s" % error)
-        return iterator
-
-    cls.iter = iter
+    _hands_out(cls, "iter", "data set", _watch_rows)
     if streams:
-        _batches_of_stream(cls)
+        # `for batch in stream.batch(8)`. Other streams hand out rows, of which a loop may do anything.
+        _hands_out(cls, "__iter__", "stream", lambda iterator, data: (
+            _watch_rows(iterator, data) if loaders.is_batched(data) else iterator))
         Method(cls, "__init__", loaders.stream_constructed)
     elif session.settings().get("set"):
         from . import rewrites
@@ -77,22 +75,10 @@ def datasets(module):
         rewrites.datasets(cls)
 
 
-def _batches_of_stream(cls):
-    """For `for batch in stream.batch(8)`. Other streams hand out rows, of which a loop may do anything."""
-    iterate = vars(cls)["__iter__"]
-
-    @functools.wraps(iterate)
-    def __iter__(data):
-        iterator = iterate(data)
-        try:
-            if loaders.is_batched(data) and _free():
-                return plain.watch(iterator, data, loaders.place_of(data), "", samples=_rows)
-        except Exception as error:
-            pass_on(error)
-            session.say("the batches of a stream are not recorded: %s" % error)
+def _watch_rows(iterator, data):
+    if not _free():
         return iterator
-
-    cls.__iter__ = __iter__
+    return plain.watch(iterator, data, loaders.place_of(data), "", samples=_rows)
 
 
 def grain(module):
