@@ -895,15 +895,28 @@ class Plain(Squares):
 
 
 class Locked(Squares):
-    """Its workers share a lock."""
+    """Its workers share a lock. However late one starts, the first to have the lock keeps it until all
+    have asked for it."""
 
     def __init__(self, count=32):
         super().__init__(count)
         self.lock = multiprocessing.get_context(METHOD).Lock()
+        self.asked = multiprocessing.RawArray("b", 2)
+
+    def ask(self):
+        info = get_worker_info()
+        if info is not None:
+            self.asked[info.id] = 1
+
+    def use(self):
+        while get_worker_info() is not None and not all(self.asked):
+            time.sleep(0.001)
+        time.sleep(0.003)
 
     def __getitem__(self, index):
+        self.ask()
         with self.lock:  # of all workers
-            time.sleep(0.003)
+            self.use()
         return index
 
 
@@ -914,9 +927,10 @@ class Acquired(Locked):
         self.many = multiprocessing.get_context(METHOD).Semaphore(2)
 
     def __getitem__(self, index):
+        self.ask()
         self.lock.acquire()
         try:
-            time.sleep(0.003)
+            self.use()
         finally:
             self.lock.release()
         while not self.again.acquire(timeout=0.001):

