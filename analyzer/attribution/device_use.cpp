@@ -1,10 +1,12 @@
 #include "analyzer/attribution/device_use.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
 
 #include "analyzer/base/saturated.h"
@@ -21,6 +23,15 @@ struct Gathered {
   Intervals all;
   std::map<std::pair<trace::CopyDirection, trace::CopyMemory>, CopyUse> copies;
 };
+
+// Of the reference trainer; PyTorch's have "elementwise" in their names.
+constexpr std::array<std::string_view, 5> kElementwise = {"add_bias", "gelu", "gelu_backward",
+                                                          "add", "cast"};
+
+bool IsElementwise(std::string_view name) {
+  return name.find("elementwise") != std::string_view::npos ||
+         std::find(kElementwise.begin(), kElementwise.end(), name) != kElementwise.end();
+}
 
 }  // namespace
 
@@ -97,6 +108,21 @@ std::vector<KernelUse> UseOfKernels(const model::Run& run, const Window& window)
     return a.ns != b.ns ? a.ns > b.ns : run.Text(a.name) < run.Text(b.name);
   });
   return uses;
+}
+
+double ShareOfElementwiseNeighbors(const model::Run& run) {
+  std::vector<bool> elementwise(run.strings.size());
+  for (size_t i = 0; i < run.strings.size(); ++i) elementwise[i] = IsElementwise(run.strings[i]);
+  const auto& kernels = run.rows.kernels;
+  std::map<TrackId, bool> after;  // an elementwise one, by track
+  size_t neighbors = 0;
+  for (const trace::Kernel& kernel : kernels) {
+    bool& follows = after[kernel.track];
+    const bool fits = kernel.name.value < elementwise.size() && elementwise[kernel.name.value];
+    if (fits && follows) ++neighbors;
+    follows = fits;
+  }
+  return static_cast<double>(neighbors) / static_cast<double>(std::max<size_t>(1, kernels.size()));
 }
 
 DeviceIdle IdleOfDevices(const model::Run& run, const Window& window, const Partition& partition) {

@@ -89,11 +89,6 @@ Effect WithTimeTimes(StageId stage, const Assumed& sizes) {
           sizes};
 }
 
-Effect WithFewerPasses(StageId stage, const MapSpec& map, const Assumed& passes) {
-  const auto ops = static_cast<double>(map.ops.size());
-  return WithTimeTimes(stage, {1 - passes[0] / ops, 1 - passes[1] / ops, 1 - passes[2] / ops});
-}
-
 void PrepareAhead(Load& load, int64_t batches) {
   if (load.stages.empty()) return;
   StageDemand stage;

@@ -18,8 +18,6 @@ int64_t WorkersFor(const Load* load, StageId stage, int64_t now, int64_t most);
 Effect WithWorkers(StageId stage, int64_t workers);
 // The stage's time per item times the assumed size, its CPU time too.
 Effect WithTimeTimes(StageId stage, const Assumed& sizes);
-// A map that saves so many of the passes over its values that each of its ops is taken for.
-Effect WithFewerPasses(StageId stage, const MapSpec& map, const Assumed& passes);
 
 // Everything so far runs in its own threads, with this many batches between it and the trainer.
 void PrepareAhead(Load& load, int64_t batches);

@@ -75,6 +75,8 @@ struct Recommendation {
   // Only a run tells: what this is about is one thing among many, and a simulation, which draws
   // from all of them, does not see it.
   bool only_measured = false;
+  // A change of code alone: worth knowing even if it gains no more than noise.
+  bool costs_nothing = false;
   // What the gain takes for granted, each with the knob that it is about: to be printed beside it.
   std::vector<std::string> assumptions;
   std::optional<int64_t> memory_bytes;  // that it costs; negative if it frees some

@@ -171,13 +171,27 @@ void WarnOfMemory(const Case& c, Recommendation& recommendation) {
                   Bytes(static_cast<double>(more)), Bytes(free), recommendation.text);
 }
 
+// False for a figure that may well be none.
+bool GainsForSure(const Recommendation& recommendation) {
+  if (!recommendation.gain.has_value()) return true;
+  return recommendation.gain->predicted > 1 && recommendation.gain->low >= kLeastShownGain;
+}
+
+// Reported only because its change costs nothing: after all others.
+bool IsMarginal(const Finding& finding) {
+  return finding.recommendation.has_value() && finding.recommendation->costs_nothing &&
+         !GainsForSure(*finding.recommendation);
+}
+
 }  // namespace
 
 bool WorthShowing(Recommendation& recommendation, bool much_at_stake, uint64_t steps) {
   if (recommendation.aim != Aim::kSpeed || !recommendation.gain.has_value()) return true;
   const Gain& gain = *recommendation.gain;
+  if (GainsForSure(recommendation)) return true;
+  // As far as a simulated mean can tell, it loses nothing.
+  if (recommendation.costs_nothing) return gain.predicted * kMoreThanItsShare >= 1;
   if (gain.predicted <= 1) return false;
-  if (gain.low >= kLeastShownGain) return true;
   if (!much_at_stake || gain.predicted < kPromisingGain || steps >= kTellingSteps) return false;
   // Few steps that differ much make an interval that reaches past standing still.
   recommendation.unpriced = fmt::format(
@@ -203,10 +217,11 @@ std::vector<Finding> Settled(std::vector<Finding> findings, uint64_t steps, cons
   };
   std::erase_if(findings, [&](Finding& finding) { return !settle(finding); });
   const bool advised = std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
-    return finding.on_bound && finding.recommendation.has_value();
+    return finding.on_bound && finding.recommendation.has_value() && !IsMarginal(finding);
   });
   std::erase_if(findings, [&](const Finding& finding) { return finding.last_resort && advised; });
   std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) {
+    if (IsMarginal(a) != IsMarginal(b)) return IsMarginal(b);
     if (a.on_bound != b.on_bound) return a.on_bound;
     if (GainFor(a) != GainFor(b)) return GainFor(a) > GainFor(b);
     if (a.on_stage != b.on_stage) return a.on_stage;

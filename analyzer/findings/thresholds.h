@@ -169,21 +169,6 @@ constexpr uint64_t kSmallFileBytes = uint64_t{256} << 10;
 // JPEGs of photographs at quality 90 have 0.3 to 0.6 bytes per pixel: a file with this much for
 // each pixel of a picture holds that picture or a larger one.
 constexpr double kMostJpegBytesPerPixel = 0.6;
-// What decoding at a reduced size leaves of the decode and resize time: the entropy decoding, 70%
-// of a full decode, remains.
-constexpr Assumed kLeftOfScaledDecode = {0.9, 0.75, 0.6};
-// What decoding only the crop leaves: on one core, 1,180 whole pictures/s against 1,510 of a random
-// crop's region and 1,830 of a center crop of 224; of small pictures hardly anything is saved.
-constexpr Assumed kLeftOfCroppedDecode = {0.98, 0.82, 0.65};
-// What dropping a redundant cast, or moving a wide one behind a copy, saves, in passes over the
-// values; a map is taken as one pass per op, since the run shows only the map's total.
-constexpr Assumed kPassesOfIdleCast = {0.2, 0.4, 1.0};
-constexpr Assumed kPassesOfLateCast = {0.2, 0.5, 1.0};
-// What writing into the batch leaves of the time that copying into it took.
-constexpr Assumed kLeftOfBatchCopy = {0.6, 0.4, 0.2};
-// How many times as fast as a core a device preprocesses: from kernels that launching bounds to
-// those that memory bandwidth bounds.
-constexpr Assumed kDeviceOverCore = {10, 30, 100};
 
 // --- Stores and shuffles -------------------------------------------------------------------------
 
@@ -250,9 +235,6 @@ constexpr double kLeftWhenPacked = 0.6;
 constexpr Assumed kHiddenCopy = {0.6, 0.9, 1.0};
 // What pinned memory leaves of a copy's time: it is 1.5 to 4 times as fast on PCIe 3 to 5.
 constexpr Assumed kLeftWhenPinned = {0.67, 0.4, 0.25};
-// What is left if one byte crosses the link in place of four, or two; the latency remains.
-constexpr Assumed kLeftOfBytes = {0.4, 0.28, 0.25};
-constexpr Assumed kLeftOfHalves = {0.65, 0.53, 0.5};
 
 // --- Device --------------------------------------------------------------------------------------
 
@@ -273,6 +255,9 @@ constexpr double kProductShare = 0.2;
 constexpr Assumed kComputeGrowth = {1.0, 1.0, 0.85};
 // What replicas exchange, as a part of what one device computed.
 constexpr Assumed kExchanged = {0.3, 0.1, 0.02};
+// Steps whose gradients are reduced at once: four batches make an update that a usual learning rate
+// still fits.
+constexpr int64_t kBatchesPerReduction = 4;
 // Steps that the loss scale discarded; dynamic scaling loses one in 2,000 by design.
 constexpr double kSkippedSteps = 0.01;
 // Frameworks start with a scale of 65536 or 32768. Gradients of a deep network go down to 2^-30,

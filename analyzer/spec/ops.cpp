@@ -394,6 +394,10 @@ bool IsPerValue(const OpCall& op) {
   return ComputesFloats(op) || op.name() == "cast" || op.name() == "one_hot";
 }
 
+bool WritesInPlace(const OpCall& op) { return op.name() == "normalize" || op.name() == "cast"; }
+
+bool StatesItsCost(const OpCall& op) { return op.name() == "busy" || op.name() == "sleep"; }
+
 namespace {
 
 // True if bytes stay bytes.

@@ -83,10 +83,14 @@ bool IsCrop(const OpCall& op);
 bool MakesOneSize(const OpCall& op);
 // Widens bytes.
 bool Widens(const OpCall& op);
+// busy, sleep: its call is its cost.
+bool StatesItsCost(const OpCall& op);
 // Moves values and computes nothing.
 bool MovesOnly(const OpCall& op);
 // Treats single values, and so could treat a whole batch.
 bool IsPerValue(const OpCall& op);
+// Can write its result straight to where a batch has it.
+bool WritesInPlace(const OpCall& op);
 // An op that can be dropped without changing a bit, because of its neighbor: normalize computes in
 // float32 whatever its input, and returns float32; the same cast twice is one; bytes have the same
 // values in another type with or without a detour through a wider one; an image that has a size

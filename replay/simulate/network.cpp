@@ -7,15 +7,15 @@
 #include "analyzer/plan/plan.h"
 #include "replay/simulate/model_constants.h"
 #include "replay/simulate/network.h"
-#include "replay/workload/known_ops.h"
 
 namespace stallscope::replay {
 namespace {
 
 class NetworkBuilder {
  public:
-  NetworkBuilder(const Workload& workload, const plan::Graph& graph, uint64_t batches)
+  NetworkBuilder(const Workload& workload, const plan::Graph& graph, uint64_t batches, Ends ends)
       : workload_(workload),
+        ends_(ends),
         recorded_(*workload.recorded),
         graph_(graph),
         tuner_cores_(plan::TunerCores(workload.spec.budget, std::llround(recorded_.cores))),
@@ -35,7 +35,7 @@ class NetworkBuilder {
     }
     network_.trainer.input = static_cast<int>(network_.groups.size()) - 1;
     network_.trainer.chain = std::move(chain_);
-    network_.step = StepPlanOf(workload_);
+    network_.step = StepPlanOf(workload_, ends_);
     return std::move(network_);
   }
 
@@ -132,7 +132,22 @@ class NetworkBuilder {
     return hop;
   }
   Hop Base(const plan::Node& node, Hop::Kind kind) const {
-    return Base(node.stage.name, kind, CostsOf(node.stage.name));
+    Hop hop = Base(node.stage.name, kind, CostsOf(node.stage.name));
+    ChangeCost(node.stage.name, false, hop);
+    return hop;
+  }
+
+  // Where the ops are not those recorded.
+  void ChangeCost(const std::string& name, bool whole, Hop& hop) const {
+    if (workload_.ops == nullptr) return;
+    const auto& changed = whole ? workload_.ops->whole : workload_.ops->stages;
+    const auto found = changed.find(name);
+    if (found == changed.end()) return;
+    const ChangedCost& cost = found->second;
+    const double end = At(ends_, cost.error);
+    hop.scale *= cost.scale * end;
+    hop.more_cpu_ns = cost.more_cpu_ns * end * ItemElements();
+    hop.more_blocked_ns = cost.more_blocked_ns * end * ItemElements();
   }
 
   Hop OrderHop(size_t i) {
@@ -292,24 +307,9 @@ class NetworkBuilder {
     for (const plan::MapPiece& piece : node.pieces) {
       const StageCosts* costs = CostsOf(piece.name, node.vectorized);
       hops.push_back(Base(piece.name, Hop::Kind::kWork, costs));
-      // Ops of known cost stay in the part that works on single elements.
-      if (!node.vectorized) AddKnownOps(piece.name, hops.back());
+      ChangeCost(piece.name, node.vectorized, hops.back());
     }
     return hops;
-  }
-
-  void AddKnownOps(const std::string& name, Hop& hop) const {
-    const auto ops_in = [&](const Spec& spec) {
-      for (const StageSpec& stage : spec.stages) {
-        const auto* map = std::get_if<MapSpec>(&stage.kind);
-        if (map != nullptr && stage.name == name) return map->ops;
-      }
-      return std::vector<std::string>();
-    };
-    const auto known = KnownDifference(ops_in(recorded_.spec), ops_in(workload_.spec));
-    if (!known.has_value()) return;
-    hop.more_cpu_ns = static_cast<double>(known->cpu_ns) * ItemElements();
-    hop.more_blocked_ns = static_cast<double>(known->blocked_ns) * ItemElements();
   }
 
   void AddMap(const plan::Node& node) {
@@ -327,11 +327,16 @@ class NetworkBuilder {
     Close(std::move(group), name, node.vectorized);
   }
 
+  static bool MakesInPlace(const plan::MapPiece& last) {
+    return !last.ops.empty() && WritesInPlace(last.ops.back().call);
+  }
+
   void AddBatch(const plan::Node& node) {
     std::vector<Hop> pieces = MapHops(node);
     Hop hop = Base(node, Hop::Kind::kBatch);
     hop.size = batch_;
-    if (!pieces.empty()) hop.costs = nullptr;  // samples are made where they stay
+    // Samples are made where they stay.
+    if (!pieces.empty() && MakesInPlace(node.pieces.back())) hop.costs = nullptr;
     batched_ = true;
     if (!plan::ThreadsOf(node).own) {
       chain_.insert(chain_.end(), pieces.begin(), pieces.end());
@@ -358,6 +363,7 @@ class NetworkBuilder {
   }
 
   const Workload& workload_;
+  const Ends ends_;
   const Recorded& recorded_;
   const plan::Graph& graph_;
   const int64_t tuner_cores_;
@@ -377,9 +383,9 @@ double UsableCores(const Recorded& recorded) {
   return std::max(0.1, recorded.cores - recorded.other_cores) * (1 - kSharing * (1 - 1 / cores));
 }
 
-Result<Network> BuildNetwork(const Workload& workload, uint64_t batches) {
+Result<Network> BuildNetwork(const Workload& workload, uint64_t batches, Ends ends) {
   STALLSCOPE_ASSIGN_OR_RETURN(const plan::Graph graph, plan::Lower(workload.spec));
-  return NetworkBuilder(workload, graph, batches).Build();
+  return NetworkBuilder(workload, graph, batches, ends).Build();
 }
 
 }  // namespace stallscope::replay

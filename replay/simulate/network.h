@@ -8,6 +8,7 @@
 
 #include "analyzer/base/result.h"
 #include "replay/simulate/step_plan.h"
+#include "replay/workload/op_change.h"
 #include "replay/workload/workload.h"
 
 namespace stallscope::replay {
@@ -59,7 +60,8 @@ struct Network {
 
 // `batches`: how many of the run's batches to simulate; epochs are scaled in proportion, so that
 // each phase keeps its share. Error where the spec has no plan (plan::Lower).
-Result<Network> BuildNetwork(const Workload& workload, uint64_t batches);
+// `ends`: of what is not certain of other ops' costs.
+Result<Network> BuildNetwork(const Workload& workload, uint64_t batches, Ends ends = Ends::kMiddle);
 
 // That a run of these costs has: without what others take, and what busy cores take from each
 // other.

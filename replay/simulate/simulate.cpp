@@ -27,12 +27,13 @@ struct Subject {
   }
 };
 
-Result<Subject> SubjectOf(const Workload& workload, uint64_t batches, Unknowns unknowns) {
+Result<Subject> SubjectOf(const Workload& workload, uint64_t batches,
+                          Unknowns unknowns = Unknowns::kLeast, Ends ends = Ends::kMiddle) {
   if (workload.recorded->job != nullptr) {
     const double cores = UsableCores(*workload.recorded);
     return Subject{SetupOf(workload, cores, unknowns), cores, false};
   }
-  STALLSCOPE_ASSIGN_OR_RETURN(Network network, BuildNetwork(workload, batches));
+  STALLSCOPE_ASSIGN_OR_RETURN(Network network, BuildNetwork(workload, batches, ends));
   const double cores = network.cores;
   const bool host_computes = network.step.host_threads > 0;
   return Subject{std::move(network), cores, host_computes};
@@ -179,7 +180,7 @@ uint64_t MemoryOf(const Workload& workload) {
 // Of one step, in the simulation of the recorded spec.
 Repetition SimulateRecorded(const Workload& workload, const SimulateOptions& options) {
   const uint64_t batches = BatchesOf(workload, options);
-  const Result<Subject> subject = SubjectOf(workload, batches, Unknowns::kLeast);
+  const Result<Subject> subject = SubjectOf(workload, batches);
   if (!subject.ok()) return {};
   return Measure(subject.value().Run(options.seed, batches));
 }
@@ -201,6 +202,20 @@ double UnknownsOf(const Workload& workload, const SimulateOptions& options, uint
   const Result<Subject> most = SubjectOf(workload, batches, Unknowns::kMost);
   if (!most.ok()) return 1;
   return std::sqrt(std::max(1.0, Measure(most.value().Run(options.seed, batches)).ns / least_ns));
+}
+
+// How far a step follows what is not certain of other ops' costs: from `middle_ns` to either end.
+double OpsDoubt(const Workload& workload, const SimulateOptions& options, uint64_t batches,
+                double middle_ns) {
+  if (workload.ops == nullptr || !workload.ops->assumed || middle_ns <= 0) return 0;
+  double doubt = 0;
+  for (const Ends ends : {Ends::kLeast, Ends::kMost}) {
+    const Result<Subject> subject = SubjectOf(workload, batches, Unknowns::kLeast, ends);
+    if (!subject.ok()) return 0;
+    const double ns = Measure(subject.value().Run(options.seed, batches)).ns;
+    if (ns > 0) doubt = std::max({doubt, ns / middle_ns - 1, middle_ns / ns - 1});
+  }
+  return doubt;
 }
 
 // What the change leaves unknown of costs that depend on whether a thread was idle before: where
@@ -261,7 +276,7 @@ double Trust(const Recorded& recorded) {
 
 Prediction Simulate(const Workload& workload, const SimulateOptions& options) {
   const uint64_t batches = BatchesOf(workload, options);
-  const Result<Subject> built = SubjectOf(workload, batches, Unknowns::kLeast);
+  const Result<Subject> built = SubjectOf(workload, batches);
   Prediction prediction;
   if (!built.ok()) return prediction;
   const Subject& subject = built.value();
@@ -295,10 +310,11 @@ Prediction Simulate(const Workload& workload, const SimulateOptions& options) {
   double squares = 0;
   const double anchor = workload.recorded->spread * std::sqrt(Trust(*workload.recorded));
   const double idle = IdleDoubt(workload, subject, last) * hosts_part;
+  const double ops = OpsDoubt(workload, options, batches, means.front());
   // A change may add a wake-up to each step, or take one away.
   const double wake = workload.spec == workload.recorded->spec ? 0 : kWakeDoubtNs / ns;
-  for (const double part :
-       {run_error, anchor, kDeviceRepeats, host, cores, idle, calibration, wake, workload.doubt}) {
+  for (const double part : {run_error, anchor, kDeviceRepeats, host, cores, idle, calibration, wake,
+                            ops, workload.doubt}) {
     squares += part * part;
   }
   const double widening = workload.calibration.has_value() ? workload.calibration->widening : 1;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "replay/workload/op_change.h"
 #include "replay/workload/workload.h"
 
 namespace stallscope::replay {
@@ -27,6 +28,6 @@ struct StepPlan {
 };
 
 // Points into the workload.
-StepPlan StepPlanOf(const Workload& workload);
+StepPlan StepPlanOf(const Workload& workload, Ends ends = Ends::kMiddle);
 
 }  // namespace stallscope::replay

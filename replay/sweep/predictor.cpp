@@ -8,6 +8,7 @@
 #include "replay/whatif/price.h"
 #include "replay/workload/build_workload.h"
 #include "replay/workload/change.h"
+#include "replay/workload/op_change.h"
 
 namespace stallscope::replay {
 namespace {
@@ -101,20 +102,25 @@ Status Predictor::AddStores(const model::Run& run, const attribution::Attributio
 
 Price Predictor::Predict(const Spec& spec, int cores) const {
   std::string unpriced;
+  std::optional<Workload> best;
   for (const Workload& workload : workloads_) {
     Changed changed = WithSpec(workload, spec);
     if (!changed.unpriceable.empty()) {
       if (unpriced.empty()) unpriced = std::move(changed.unpriceable);
       continue;
     }
-    if (cores > 0 && cores < changed.workload.recorded->cores) {
-      return PriceOf(Simulate(OnCores(std::move(changed.workload), cores), options_));
-    }
-    return PriceOf(Simulate(changed.workload, options_));
+    // What a probe has shown counts more than what is usual.
+    const bool assumed = changed.workload.ops != nullptr && changed.workload.ops->assumed;
+    if (!assumed || !best.has_value()) best = std::move(changed.workload);
+    if (!assumed) break;
   }
-  Price price;
-  price.unpriced = std::move(unpriced);
-  return price;
+  if (!best.has_value()) {
+    Price price;
+    price.unpriced = std::move(unpriced);
+    return price;
+  }
+  const bool fewer = cores > 0 && cores < best->recorded->cores;
+  return PriceOf(Simulate(fewer ? OnCores(*std::move(best), cores) : *best, options_));
 }
 
 std::optional<VerifiedPrediction> Predictor::VerifiedOf(const Point& point) const {

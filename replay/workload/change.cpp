@@ -4,12 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <utility>
 
 #include "analyzer/plan/plan.h"
 #include "analyzer/spec/knobs.h"
 #include "replay/workload/job_change.h"
-#include "replay/workload/known_ops.h"
+#include "replay/workload/op_change.h"
 
 namespace stallscope::replay {
 namespace {
@@ -23,12 +24,14 @@ constexpr double kTunedDoubt = 0.15;    // what "auto" will come to
 constexpr double kStoreDoubt = 0.08;    // a store that was not there
 constexpr double kNoDiskDoubt = 0.15;   // a disk that is not throttled any more
 constexpr double kRewriteDoubt = 0.05;
+constexpr double kFuseDoubt = 0.25;      // of the share of kernels that may be fused
 constexpr double kTransferDoubt = 0.03;  // what runs beside what
 constexpr double kUpdateDoubt = 0.03;    // what an update costs that waits for several batches
 constexpr double kMostDoubt = 0.7;
 // Of the recorded steps' time: what the model does not explain is told from here on.
 constexpr double kUnexplained = 0.10;
 
+constexpr const char* kRecordIt = "; record a few steps with the change";
 constexpr const char* kPadded = "one run cannot tell what other padding costs";
 
 constexpr const char* kProbedStore =
@@ -46,6 +49,7 @@ class SpecComparison {
   std::string unpriceable;
   double doubt = 0;
   std::vector<std::string> assumptions;
+  std::shared_ptr<const OpChange> ops;
 
   void Compare() {
     if (!recorded_.unseen.empty()) CompareUnseen();
@@ -85,7 +89,7 @@ class SpecComparison {
   // The first reason counts.
   void Cannot(const std::string& path, const std::string& why) {
     if (!unpriceable.empty()) return;
-    unpriceable = fmt::format("{}: {}; record a few steps with the change", path, why);
+    unpriceable = path + ": " + why + kRecordIt;
   }
   void Doubt(double more, std::string assumption = "") {
     doubt = std::sqrt(doubt * doubt + more * more);
@@ -156,12 +160,6 @@ class SpecComparison {
     }
   }
   void Kept(const std::string& name, const MapSpec& before, const MapSpec& now) {
-    if (before.on != now.on) {
-      return Cannot(name + ".on", "one run cannot tell what the ops cost on the other side");
-    }
-    if (!KnownDifference(before.ops, now.ops).has_value()) {
-      return Cannot(name + ".ops", "one run cannot tell what other ops cost");
-    }
     CompareKnob(name + ".parallelism", before.parallelism, now.parallelism, kWorkersDoubt);
   }
   void Kept(const std::string& name, const FilterSpec& before, const FilterSpec& now) {
@@ -198,10 +196,6 @@ class SpecComparison {
   template <class Kind>
   void Kept(const std::string&, const Kind&, const Kind&) {}
 
-  void Inserted(const std::string& name, const MapSpec& map) {
-    if (map.on == MapOn::kHost && KnownDifference({}, map.ops).has_value()) return;
-    Cannot(name, "one run cannot tell what a new map costs");
-  }
   // Whether a probe has filled and read it.
   bool WasProbed(const std::string& name) const {
     const auto costs = recorded_.stages.find(name);
@@ -243,7 +237,8 @@ class SpecComparison {
   void Inserted(const std::string&, const Kind&) {}
 
   void Removed(const std::string& name, const MapSpec& map) {
-    if (KnownDifference(map.ops, {}).has_value()) return;
+    const std::vector<OpCall> calls = OpsOf(map);
+    if (std::all_of(calls.begin(), calls.end(), StatesItsCost)) return;
     Cannot(name, "one run cannot tell what the stages behind it cost without it");
   }
   void Removed(const std::string& name, const FilterSpec&) {
@@ -279,10 +274,11 @@ class SpecComparison {
                     "an imported trace does not show which of the trainer's own work could overlap "
                     "with its copies and its device");
     }
-    if (from_.transfer.dtype != to_.transfer.dtype) {
-      Cannot("transfer.dtype", "one run cannot tell what the conversion to another dtype costs");
-    }
     const bool emulated = from_.trainer.device == TrainerDevice::kEmulated;
+    if (from_.transfer.dtype != to_.transfer.dtype && emulated) {
+      assumptions.emplace_back(
+          "transfer.dtype: an emulated device converts values in no time; a real one takes some");
+    }
     if (from_.transfer.pinned != to_.transfer.pinned && !emulated &&
         from_.trainer.device != TrainerDevice::kHost) {
       Cannot("transfer.pinned", "one run cannot tell how fast the other kind of memory is copied");
@@ -317,8 +313,12 @@ class SpecComparison {
     if (before.precision != now.precision) {
       Cannot("trainer.precision", "one run cannot tell what another precision costs");
     }
-    if (before.fuse != now.fuse) {
+    if (before.fuse != now.fuse && !(by_figures && now.fuse)) {
       Cannot("trainer.fuse", "one run cannot tell how many kernels are left");
+    } else if (before.fuse != now.fuse) {
+      Doubt(kFuseDoubt * recorded_.trainer.neighbors,
+            "trainer.fuse: assumes that elementwise kernels right behind another become a part of "
+            "it");
     }
     if (before.model != now.model || before.optimizer != now.optimizer) {
       Cannot("trainer.model", "one run cannot tell what another model costs");
@@ -364,14 +364,41 @@ class SpecComparison {
     const auto differs = [&](const char* name) {
       return did(before.value(), name) != did(now.value(), name);
     };
-    for (const char* name :
-         {"vectorise", "constant_folding", "narrow_dtype_late_cast", "crop_aware_decode"}) {
-      if (!differs(name)) continue;
-      Cannot(std::string("rewrites.") + name, "one run cannot tell what the new ops cost");
-    }
+    CompareTimesOfOps();
     if (differs("map_fusion") || differs("map_and_batch") || differs("shuffle_before_decode")) {
       Doubt(kRewriteDoubt);
     }
+  }
+
+  // Whatever made the ops others: a setting, a rewrite, a map on the device.
+  void CompareTimesOfOps() {
+    ops = std::make_shared<const OpChange>(CompareOps(recorded_, to_));
+    if (!ops->unpriceable.empty()) {
+      if (unpriceable.empty()) unpriceable = ops->unpriceable + kRecordIt;
+      return;
+    }
+    const bool on_device = ops->device.more_cpu_ns > 0;
+    if (on_device && to_.trainer.device == TrainerDevice::kEmulated) {
+      assumptions.push_back(
+          fmt::format("trainer.emulated.op_gbps: the emulated device reads and writes an op's "
+                      "values at {:g} GB/s, according to its spec",
+                      Resolved(to_.trainer.emulated).op_gbps));
+    } else if (on_device) {
+      assumptions.emplace_back(
+          "ops on the device: assumes that they take between a tenth and a hundredth of a core's "
+          "time");
+    }
+    if (!ops->assumed) return;
+    std::string changed;
+    for (const auto* costs : {&ops->stages, &ops->whole}) {
+      for (const auto& [name, cost] : *costs) {
+        if (cost.error > 0) changed += (changed.empty() ? "" : ", ") + name;
+      }
+    }
+    if (changed.empty()) changed = "transfer.dtype";
+    assumptions.push_back(changed +
+                          ": assumes that other ops and copies take what is usual beside the "
+                          "recorded ones");
   }
 
   const Recorded& recorded_;
@@ -405,6 +432,7 @@ Changed WithSpec(const Workload& workload, Spec spec) {
   changed.workload.spec = std::move(spec);
   changed.workload.doubt = comparison.doubt;
   changed.workload.assumptions = std::move(comparison.assumptions);
+  changed.workload.ops = std::move(comparison.ops);
   return changed;
 }
 

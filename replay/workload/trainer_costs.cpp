@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "analyzer/attribution/device_use.h"
 #include "analyzer/base/math.h"
 #include "analyzer/spec/ops.h"
 
@@ -183,6 +184,7 @@ TrainerCosts CostsOfSteps(const model::Run& run, const attribution::Attribution&
   costs.ops_ns = Median(std::move(ops));
   costs.kernels = of_step(std::move(kernels));
   costs.launches = of_step(std::move(launches));
+  costs.neighbors = attribution::ShareOfElementwiseNeighbors(run);
   costs.sample_bytes = Median(std::move(bytes)) / costs.batch;
   TakeLink(run, window, costs);
   if (spec.trainer.device == TrainerDevice::kHost) costs.device_cores = replicas;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "replay/workload/job_costs.h"
+#include "replay/workload/op_change.h"
 
 namespace stallscope::replay {
 namespace {
@@ -17,6 +18,12 @@ bool Decodes(const plan::Node& node) {
     }
   }
   return false;
+}
+
+// Of a sample in a batch, on the host.
+double SampleBytes(const Workload& workload) {
+  const double changed = workload.ops != nullptr ? workload.ops->batch_bytes : 1;
+  return workload.recorded->trainer.host_sample_bytes * changed;
 }
 
 }  // namespace
@@ -47,7 +54,7 @@ double SamplesOfStep(const Workload& workload) {
 double ItemBytes(const Workload& workload, const plan::Graph& graph, size_t node) {
   const Recorded& recorded = *workload.recorded;
   for (size_t i = 0; i <= node; ++i) {
-    if (Decodes(graph.nodes[i])) return recorded.trainer.host_sample_bytes;
+    if (Decodes(graph.nodes[i])) return SampleBytes(workload);
   }
   const SourceSpec& source = graph.source();
   if (source.files.empty() && !recorded.made_up_spec) return static_cast<double>(source.bytes);
@@ -83,7 +90,7 @@ uint64_t HeldBytes(const Workload& workload) {
   const TransferSpec& transfer = workload.spec.transfer;
   const double flying =
       static_cast<double>(transfer.prefetch_to_device) + (transfer.overlap ? 2 : 1);
-  held += flying * batch * workload.recorded->trainer.host_sample_bytes;
+  held += flying * batch * SampleBytes(workload);
   return static_cast<uint64_t>(held);
 }
 

@@ -73,10 +73,12 @@ struct TrainerCosts {
   double issue_ns = 0;           // CPU of the trainer's thread for a step
   double kernels = 0;            // of a step
   double launches = 0;           // of a step; a graph is one
+  double neighbors = 0;          // share of the kernels that could be part of the one before
   double turn_ns = 0;            // from the device's end to when the host goes on
 };
 
 struct JobCosts;  // job_costs.h
+struct OpChange;  // op_change.h
 
 // Everything that one recording shows. Never changes once it is made.
 struct Recorded {
@@ -132,6 +134,8 @@ struct Workload {
   Spec spec;
   std::shared_ptr<const Recorded> recorded;
   std::optional<Calibration> calibration;
+  // What this spec's ops cost, where they are not those recorded; null: they are.
+  std::shared_ptr<const OpChange> ops;
   // Of the logarithm of the throughput, half of a 90% interval: what the change to this spec makes
   // uncertain, beyond what the simulation knows.
   double doubt = 0;

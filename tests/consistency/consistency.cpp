@@ -229,6 +229,11 @@ double Removable(const Told& told, const Finding& finding) {
   for (size_t c = 0; rule != nullptr && c < attribution::kCategories; ++c) {
     if ((rule->shortens & (1U << c)) != 0) most += ShareOf(told, static_cast<Category>(c));
   }
+  // A batch that comes late is copied while the device has nothing else to do.
+  if (rule != nullptr &&
+      (rule->shortens & (1U << static_cast<size_t>(Category::kInputStall))) != 0) {
+    most += ShareOf(told, Category::kTransfer);
+  }
   return std::max(most, finding.share);
 }
 // A simulated mean is off by a little.
@@ -278,7 +283,9 @@ void GainsArePossible(const Told& told, Lines& lines) {
     if (!(gain.low <= gain.predicted && gain.predicted <= gain.high)) {
       lines.push_back(finding.id + ": its gain is outside of its interval");
     }
-    if (recommendation.aim == findings::Aim::kSpeed && gain.low < 1.005) {
+    const bool certain =
+        recommendation.aim == findings::Aim::kSpeed && !recommendation.costs_nothing;
+    if (certain && gain.low < 1.005) {
       lines.push_back(finding.id + " may gain nothing");
     }
     if (others.count(finding.id) == 0 && gain.predicted * kept > 1.1) {

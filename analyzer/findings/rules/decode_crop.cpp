@@ -58,8 +58,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
     if (!pair.has_value()) continue;
     Draft draft = Whole(c, stage.id, pair->text);
     draft.args.value = std::to_string(pair->side);
-    Recommend(draft, kAdvice, Setting("rewrites.crop_aware_decode", true),
-              WithTimeTimes(stage.id, kLeftOfCroppedDecode));
+    RecommendLessWork(draft, c, kAdvice, Setting("rewrites.crop_aware_decode", true));
     drafts.push_back(std::move(draft));
     return;
   }

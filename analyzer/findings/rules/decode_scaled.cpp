@@ -83,8 +83,9 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
                                     Percent(share), stage.name, Bytes(bytes), scaling->side));
     ShowWaiting(draft, c, stage.id, share);
     draft.args.value = std::to_string(scaling->of);
-    Recommend(draft, fmt::format("decode at 1/{} of the size", scaling->of),
-              Scaled(stage.name, *map, *scaling), WithTimeTimes(stage.id, kLeftOfScaledDecode));
+    RecommendUnpriced(draft, fmt::format("decode at 1/{} of the size", scaling->of),
+                      Scaled(stage.name, *map, *scaling),
+                      "a run does not show how long single ops take: " + ToMeasure(c));
     drafts.push_back(std::move(draft));
   }
 }

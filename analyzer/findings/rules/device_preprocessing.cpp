@@ -6,38 +6,16 @@
 namespace stallscope::findings::device_preprocessing {
 namespace {
 
-// The bytes of a value before the map and after each of its ops.
-std::vector<double> Widths(const Spec& spec, size_t stage) {
-  double width = 1;
-  std::vector<double> widths;
+// Whether the ops of this map up to `op`, and those of the maps before, leave bytes as they are.
+bool StillBytes(const Spec& spec, size_t stage, size_t op) {
   for (size_t i = 0; i <= stage; ++i) {
     const auto* map = As<MapSpec>(spec.stages[i]);
     if (map == nullptr) continue;
-    if (i == stage) widths.push_back(width);
-    for (const OpCall& op : OpsOf(*map)) {
-      if (op.name() == "normalize" || op.name() == "scale") width = 4;
-      if (op.name() == "cast") {
-        const std::string& to = op.Word("dtype");
-        width = to == "uint8" ? 1 : to == "float16" ? 2 : 4;
-      }
-      if (i == stage) widths.push_back(width);
-    }
+    const std::vector<OpCall> ops = OpsOf(*map);
+    const auto end = i == stage ? ops.begin() + static_cast<std::ptrdiff_t>(op) : ops.end();
+    if (std::any_of(ops.begin(), end, Widens)) return false;
   }
-  return widths;
-}
-
-// The time that an emulated device takes for the moved ops per sample: the bytes that they read and
-// write, at its rate. Nothing for a real device, or if the run does not show the size of a sample.
-std::optional<double> EmulatedSeconds(const Case& c, const DeviceTail& tail) {
-  const double bytes = BytesOfSample(c);
-  if (ComputesReally(c) || bytes <= 0) return std::nullopt;
-  const std::vector<double> widths = Widths(*c.spec, tail.stage);
-  const double values = bytes / widths.back();
-  double moved = 0;
-  for (size_t i = tail.first; i + 1 < widths.size(); ++i) {
-    moved += values * (widths[i] + widths[i + 1]);
-  }
-  return moved * 1e-9 / Resolved(c.spec->trainer.emulated).op_gbps;
+  return true;
 }
 
 // Decoded bytes would cross the link as floats again, and the trainer's thread would widen them.
@@ -47,21 +25,7 @@ bool LeavesBytes(const Spec& spec, const DeviceTail& tail) {
     return map != nullptr && Decodes(*map);
   });
   return pictures && spec.transfer.dtype == TransferDtype::kFloat32 &&
-         Widths(spec, tail.stage)[tail.first] == 1;
-}
-
-// The whole map leaves the host. The device takes `known_s` per sample for it, or does it `size`
-// times as fast as a core, and its time is exposed.
-Effect OverThere(StageId stage, std::optional<double> known_s) {
-  return {[stage, known_s](Load& load, double size) {
-            StageDemand* use = load.Find(stage);
-            if (use == nullptr) return;
-            const double there_s = known_s.value_or(use->items * use->service_s / size);
-            load.exposed_s[At(Category::kCompute)] += load.batch * there_s;
-            use->service_s = 0;
-            use->cpu_s = 0;
-          },
-          kDeviceOverCore};
+         StillBytes(spec, tail.stage, tail.first);
 }
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
@@ -89,19 +53,10 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   const std::string text = fmt::format("run {} on the device", moved);
   Patch patch = OnDevice(*c.spec, *tail);
   if (LeavesBytes(*c.spec, *tail)) patch.changes.emplace_back(SetTo("transfer.dtype", "uint8"));
-  if (tail->first == 0) {
-    Recommend(draft, text, std::move(patch), OverThere(id, EmulatedSeconds(c, *tail)));
-  } else {
-    RecommendUnpriced(draft, text, std::move(patch),
-                      fmt::format("the run does not show how much of the time of {} these ops "
-                                  "take: replay it with the change",
-                                  stage.name));
-  }
-  if (!ComputesReally(c)) {
-    draft.finding.recommendation->assumptions.push_back(fmt::format(
-        "{}.on: the emulated device reads and writes an op's values at {}, according to its spec",
-        stage.name, words::BytesPerSecond(Resolved(c.spec->trainer.emulated).op_gbps * 1e9)));
-  }
+  RecommendUnpriced(draft, text, std::move(patch),
+                    fmt::format("the run does not show how much of the time of {} these ops "
+                                "take: replay it with the change",
+                                stage.name));
   drafts.push_back(std::move(draft));
 }
 

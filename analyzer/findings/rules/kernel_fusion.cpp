@@ -1,46 +1,16 @@
 // Row 17: neighboring kernels that could be one are launched one by one.
 #include <algorithm>
-#include <array>
-#include <map>
-#include <set>
-#include <string_view>
 
+#include "analyzer/attribution/device_use.h"
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::kernel_fusion {
 namespace {
 
-// Of the reference trainer; PyTorch's have "elementwise" in their names.
-constexpr std::array<std::string_view, 5> kElementwise = {"add_bias", "gelu", "gelu_backward",
-                                                          "add", "cast"};
-
-bool IsElementwise(std::string_view name) {
-  return name.find("elementwise") != std::string_view::npos ||
-         std::find(kElementwise.begin(), kElementwise.end(), name) != kElementwise.end();
-}
-
-// Of the launches, those of elementwise kernels right behind another one.
-double ShareOfNeighbors(const Case& c) {
-  std::set<trace::StringId> elementwise;
-  for (const auto& kernel : c.attribution.kernels) {
-    if (IsElementwise(c.run.Text(kernel.name))) elementwise.insert(kernel.name);
-  }
-  const auto& kernels = c.run.rows.kernels;
-  std::map<TrackId, bool> after;  // an elementwise one, by track
-  size_t neighbors = 0;
-  for (const trace::Kernel& kernel : kernels) {
-    bool& follows = after[kernel.track];
-    const bool fits = elementwise.contains(kernel.name);
-    if (fits && follows) ++neighbors;
-    follows = fits;
-  }
-  return static_cast<double>(neighbors) / static_cast<double>(std::max<size_t>(1, kernels.size()));
-}
-
 // What is left of the launches. Not all neighbors use each other's results; compilers also fuse
 // more than these.
 Assumed Left(const Case& c) {
-  const double neighbors = ShareOfNeighbors(c);
+  const double neighbors = attribution::ShareOfElementwiseNeighbors(c.run);
   if (neighbors == 0 && (!IsEmulated(c) || c.run.rows.kernels.empty())) return kLeftWhenFused;
   return {1 - kFusedAtLeast * neighbors, 1 - neighbors,
           IsEmulated(c) ? 1 - neighbors : std::min(1 - neighbors, kLeftWhenFused[2])};

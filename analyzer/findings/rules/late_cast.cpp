@@ -59,8 +59,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
     const std::optional<std::string> pair = EarlyPair(*map);
     if (!pair.has_value()) continue;
     Draft draft = Early(c, id, *pair);
-    Recommend(draft, kAdvice, Setting("rewrites.narrow_dtype_late_cast", true),
-              WithFewerPasses(id, *map, kPassesOfLateCast));
+    RecommendLessWork(draft, c, kAdvice, Setting("rewrites.narrow_dtype_late_cast", true));
     drafts.push_back(std::move(draft));
     return;
   }

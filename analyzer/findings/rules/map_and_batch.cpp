@@ -6,22 +6,6 @@
 namespace stallscope::findings::map_and_batch {
 namespace {
 
-// The batch no longer copies, and the map's workers do the rest of its work.
-Effect Joined(StageId map, StageId batch) {
-  return {[map, batch](Load& load, double size) {
-            StageDemand* from = load.Find(map);
-            StageDemand* to = load.Find(batch);
-            if (from == nullptr || to == nullptr) return;
-            to->service_s *= size;
-            to->cpu_s *= size;
-            if (!to->own_threads && from->own_threads) {
-              from->service_s += from->items > 0 ? to->items * to->service_s / from->items : 0;
-              to->service_s = 0;
-            }
-          },
-          kLeftOfBatchCopy};
-}
-
 constexpr std::initializer_list<Cause> kCauses = {Cause::kCpu, Cause::kCpuContention,
                                                   Cause::kUnknown};
 
@@ -79,8 +63,10 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   const StageId from = StageNamed(c, stages[at - 1].name);
   Draft draft =
       Copying(c, from, batch, Blamed(c, batch), std::get<BatchSpec>(stages[at].kind).size);
-  Recommend(draft, fmt::format("let {} write directly into the batch", NameOf(c, from)),
-            Setting("rewrites.map_and_batch", true), Joined(from, batch));
+  RecommendUnpriced(draft, fmt::format("let {} write directly into the batch", NameOf(c, from)),
+                    Setting("rewrites.map_and_batch", true),
+                    "the run does not show how fast both are as one: " + ToMeasure(c));
+  draft.finding.recommendation->costs_nothing = true;
   drafts.push_back(std::move(draft));
 }
 

@@ -46,6 +46,7 @@ bool Say(const Case& c, StageId first, StageId second, Patch patch, std::vector<
   draft.args.value = c.run.imported() ? "first_fn" : NameOf(c, first);
   RecommendUnpriced(draft, "fuse both into one map", std::move(patch),
                     "the cost of passing elements on is not recorded: " + ToMeasure(c));
+  draft.finding.recommendation->costs_nothing = true;
   drafts.push_back(std::move(draft));
   return true;
 }

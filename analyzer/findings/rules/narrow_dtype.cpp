@@ -9,7 +9,7 @@ namespace {
 struct Narrowing {
   Patch patch;
   std::string text;
-  Assumed left = kLeftOfHalves;
+  double left = 0.5;  // of the bytes
 };
 
 // The first op that makes bytes wider, of the stages on the host; its stage, too.
@@ -41,27 +41,18 @@ std::optional<Narrowing> NarrowingOf(const Spec& spec) {
   if (!wide.has_value()) {
     if (!MakesPictures(spec)) return std::nullopt;
     return Narrowing{Setting("transfer.dtype", "uint8"),
-                     "copy the bytes, and let the device widen them", kLeftOfBytes};
+                     "copy the bytes, and let the device widen them", 0.25};
   }
   const std::optional<DeviceTail> tail = DeviceTailOf(spec);
   // All that widens must go over to the device.
   const bool all = tail.has_value() && tail->stage == wide->stage && tail->first <= wide->op;
   if (all && MakesPictures(spec)) {
     Narrowing narrowing{OnDevice(spec, {wide->stage, wide->op}),
-                        "copy bytes, and widen and normalize on the device", kLeftOfBytes};
+                        "copy bytes, and widen and normalize on the device", 0.25};
     narrowing.patch.changes.emplace_back(SetTo("transfer.dtype", "uint8"));
     return narrowing;
   }
-  return Narrowing{Setting("transfer.dtype", "float16"), "copy float16 values", kLeftOfHalves};
-}
-
-// An emulated link takes its latency and a time for each byte.
-Assumed LeftOf(const Case& c, const Narrowing& narrowing) {
-  if (!IsEmulated(c)) return narrowing.left;
-  const double latency = LatencyPartOfCopies(c);
-  Assumed left;
-  left.fill(latency + (1 - latency) * narrowing.left[2]);
-  return left;
+  return Narrowing{Setting("transfer.dtype", "float16"), "copy float16 values", 0.5};
 }
 
 // The pipeline of a framework's trace shows where bytes became floats.
@@ -99,13 +90,9 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   Show(draft, Evidence::Kind::kCopy,
        bytes > 0 ? fmt::format("{} per batch", Bytes(bytes))
                  : std::string("transfer.dtype: float32"));
-  Recommend(draft, narrowing->text, narrowing->patch,
-            WithExposedTimes(Category::kTransfer, LeftOf(c, *narrowing)));
-  CostsMemory(draft, -bytes * (1 - narrowing->left[2]));
-  if (HasAccelerator(c) && !ComputesReally(c)) {
-    draft.finding.recommendation->assumptions.emplace_back(
-        "transfer.dtype: an emulated device widens values in no time; a real one takes some");
-  }
+  RecommendUnpriced(draft, narrowing->text, narrowing->patch,
+                    "the run does not show how long other types take: " + ToMeasure(c));
+  CostsMemory(draft, -bytes * (1 - narrowing->left));
   drafts.push_back(std::move(draft));
 }
 

@@ -71,8 +71,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
     const std::optional<Redundant> redundant = RedundantIn(*map);
     if (!redundant.has_value()) continue;
     Draft draft = Idle(c, id, redundant->what);
-    Recommend(draft, redundant->advice, Setting("rewrites.constant_folding", true),
-              WithFewerPasses(id, *map, kPassesOfIdleCast));
+    RecommendLessWork(draft, c, redundant->advice, Setting("rewrites.constant_folding", true));
     drafts.push_back(std::move(draft));
     return;
   }

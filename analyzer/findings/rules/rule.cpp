@@ -65,6 +65,12 @@ void RecommendUnpriced(Draft& draft, std::string text, Patch patch, std::string 
   draft.effect.reset();
 }
 
+void RecommendLessWork(Draft& draft, const Case& c, std::string text, Patch patch) {
+  RecommendUnpriced(draft, std::move(text), std::move(patch),
+                    "a run does not show how long single ops take: " + ToMeasure(c));
+  draft.finding.recommendation->costs_nothing = true;
+}
+
 std::string WasNotPredicted(std::string_view what) {
   return fmt::format("{} was not predicted: `stallscope replay --verify` measures it", what);
 }

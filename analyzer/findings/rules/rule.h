@@ -66,6 +66,9 @@ void Recommend(Draft& draft, std::string text, Patch patch, Effect effect);
 // One that it cannot price: `why`, and what to record to have a price.
 void RecommendUnpriced(Draft& draft, std::string text, Patch patch, std::string why,
                        Aim aim = Aim::kSpeed);
+// Work that need not be done at all, in the code that does it: a recommendation that only a
+// simulation of other ops prices, and that stays if it gains next to nothing.
+void RecommendLessWork(Draft& draft, const Case& c, std::string text, Patch patch);
 // Why a change to a job has no gain where its workers are not simulated, and how to get one. `what`
 // is what it would be about.
 std::string WasNotPredicted(std::string_view what);

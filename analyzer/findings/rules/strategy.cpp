@@ -20,12 +20,20 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   }
   const bool server =
       c.spec.has_value() && c.spec->trainer.strategy.kind == StrategyKind::kParameterServer;
+  Patch patch;
+  if (server) {
+    patch = Setting("trainer.strategy.kind", "mirrored");
+  } else if (c.spec.has_value()) {
+    patch = Setting("trainer.accumulate", kBatchesPerReduction * BatchesPerUpdate(c));
+  }
   RecommendUnpriced(
       draft,
       server ? "reduce among the replicas instead of through a parameter server"
-             : "start reducing a layer's gradients while the next layer's are computed, use larger "
-               "buckets, or reduce only every few steps",
-      server ? Setting("trainer.strategy.kind", "mirrored") : Patch(),
+             : fmt::format("reduce only every {} steps (their gradients make one update, as those "
+                           "of a larger batch would), start reducing a layer's gradients while the "
+                           "next layer's are computed, or use larger buckets",
+                           kBatchesPerReduction * BatchesPerUpdate(c)),
+      std::move(patch),
       "a run does not show how much of it computing could hide: record one with the change");
   drafts.push_back(std::move(draft));
 }

@@ -2,7 +2,10 @@
 // found, its near miss is not, and the patch is priced and measured.
 #include <doctest/doctest.h>
 
+#include <fmt/format.h>
+
 #include <fstream>
+#include <iostream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <tuple>
@@ -319,5 +322,53 @@ TEST_SUITE("fast") {
       CHECK(point.at("measured").is_object());
       CHECK(Row::Finding(report(better), id).is_null());
     }
+  }
+}
+
+TEST_SUITE("measure") {
+  TEST_CASE("another format and stores, predicted from a probe and measured") {
+    const auto report = [](Row& row, const std::string& id, const std::string& stages) {
+      const Json finding = Row::Finding(row.Report(stages, 400), id);
+      if (finding.is_null()) {
+        std::cout << id << ": not found\n";
+        return;
+      }
+      const Json point = row.Verified(finding);
+      if (point.is_null() || !point.at("predicted").is_object() ||
+          !point.at("measured").is_object()) {
+        std::cout << id << ": " << point.dump() << "\n";
+        return;
+      }
+      const auto of = [&](const char* who, const char* figure) {
+        return point.at(who).at(figure).get<double>();
+      };
+      const double measured = of("measured", "samples_per_s");
+      const double low = of("predicted", "low");
+      const double high = of("predicted", "high");
+      std::cout << fmt::format("{}: {:.0f} samples/s ({:.0f} to {:.0f}), measured {:.0f}{}\n", id,
+                               of("predicted", "samples_per_s"), low, high, measured,
+                               low <= measured && measured <= high ? "" : "  outside");
+    };
+    const std::string again = "," + Stage("again", "repeat", "");
+    Row formats;
+    formats.Generate("csv", {"--format", "csv", "--images", "32", "--size", "160x120"});
+    const ProgramResult converted = RunStallscope(
+        {"convert", formats / "csv/*.csv", "-o", formats / "csv-raw", "--format", "raw"});
+    REQUIRE_MESSAGE(converted.exit_code == 0, converted.err);
+    report(formats, "record-format",
+           Stage("read", "source",
+                 R"~("format": "csv", "files": [")~" + formats / "csv/*.csv" + R"~("])~") +
+               "," + Stage("parse", "map", R"~("ops": ["decode_csv"])~") + again);
+    Row stores;
+    report(stores, "snapshot", Synthetic(R"~(, "elements": 1600)~") + "," + kSlowMap);
+    Row images;
+    images.Generate("data", {"--images", "64", "--size", "32x32", "--shards", "2"});
+    report(
+        images, "precomputed-augmentation",
+        Stage("read", "source",
+              R"~("format": "tfrecord", "files": [")~" + images / "data/*.tfrecord" + R"~("])~") +
+            "," + Stage("shuffle", "shuffle", R"~("buffer_size": 16)~") + again + "," +
+            Stage("decode", "map", R"~("ops": ["decode_jpeg"])~") + "," +
+            Stage("augment", "map", R"~("ops": ["random_resized_crop(16)", "busy(3000)"])~"));
   }
 }

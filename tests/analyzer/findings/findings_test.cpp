@@ -91,6 +91,31 @@ TEST_SUITE("fast") {
     CHECK(memory.gain.has_value());
   }
 
+  TEST_CASE("a change that costs nothing stays, last, whatever it gains, unless it loses") {
+    Recommendation noise = Of(1.01, 0.93, 1.1);
+    noise.costs_nothing = true;
+    CHECK(WorthShowing(noise, true, 1'000));
+    CHECK(noise.gain.has_value());
+    Recommendation slower = Of(0.95, 0.9, 1.1);
+    slower.costs_nothing = true;
+    CHECK_FALSE(WorthShowing(slower, true, 1'000));
+
+    const auto nothing = [](Recommendation& r) {
+      if (r.costs_nothing) r.gain = Gain{1.01, 0.93, 1.1};
+    };
+    Finding free = Proposal("free", true, 1.3, 0.9);
+    free.recommendation->costs_nothing = true;
+    free.recommendation->patch.changes.emplace_back(stallscope::SetTo("a.b", int64_t{1}));
+    CHECK(OrderOf(Settled({free, Proposal("unpriced", false, 0, 0.1)}, 100, nothing)) ==
+          "unpriced free");
+    // It is no answer to what bounds the run.
+    Finding last = Proposal("last", true, 0, 0.9);
+    last.recommendation.reset();
+    last.last_resort = true;
+    CHECK(OrderOf(Settled({last, free}, 100, nothing)) == "last free");
+    CHECK(OrderOf(Settled({last, free}, 100, {})) == "free");
+  }
+
   TEST_CASE("large but uncertain gain of a short run: shown without a figure") {
     Recommendation open = Of(2.8, 0.9, 4.1);
     CHECK(WorthShowing(open, true, 19));

@@ -1,7 +1,10 @@
 // What the model of the trainer and its device does, against what can be worked out on paper.
 #include <doctest/doctest.h>
 
+#include <memory>
+
 #include "replay/simulate/simulate.h"
+#include "replay/workload/op_change.h"
 #include "tests/replay/made_workload.h"
 
 using stallscope::GraphMode;
@@ -66,6 +69,37 @@ TEST_SUITE("fast") {
     workload.spec.trainer.graph = GraphMode::kEager;
     const double eager = 10 / Simulate(workload).samples_per_s * 1e3;
     CHECK(eager == doctest::Approx(2).epsilon(0.03));
+  }
+
+  TEST_CASE("kernels that are fused are launched as one") {
+    MadeWorkload made({Batch(10)}, 100);
+    made.recorded().trainer.kernels = made.recorded().trainer.launches = 40;
+    made.recorded().trainer.neighbors = 0.25;
+    made.spec().trainer.emulated.launch_us = 50;
+    made.spec().trainer.graph = GraphMode::kEager;
+    CHECK(StepMs(made) == doctest::Approx(2).epsilon(0.06));
+    auto workload = made.Make();
+    workload.spec.trainer.fuse = true;
+    CHECK(10 / Simulate(workload).samples_per_s * 1e3 == doctest::Approx(1.5).epsilon(0.06));
+  }
+
+  TEST_CASE("ops of maps on the device, a narrow type and its conversion are a step's") {
+    MadeWorkload made({Batch(10)}, 1000);
+    made.spec().transfer.overlap = false;
+    made.recorded().trainer.sample_bytes = 100'000;
+    made.spec().trainer.emulated.h2d_gbps_pinned = 1;
+    made.recorded().trainer.convert_ns = 500'000;
+    CHECK(StepMs(made) == doctest::Approx(2.5).epsilon(0.01));
+    auto workload = made.Make();
+    stallscope::replay::OpChange ops;
+    ops.link_bytes = 0.25;
+    ops.convert.scale = 0;
+    ops.device = {.scale = 0, .more_cpu_ns = 50'000};
+    ops.device_launches = 2;
+    workload.spec.trainer.emulated.launch_us = 100;
+    workload.ops = std::make_shared<const stallscope::replay::OpChange>(ops);
+    // 1 ms for the step, 0.25 for the copy, 0.5 for the ops; the launches run beside that.
+    CHECK(10 / Simulate(workload).samples_per_s * 1e3 == doctest::Approx(1.75).epsilon(0.2));
   }
 
   TEST_CASE("a reduction takes its time once per update") {

@@ -1,11 +1,13 @@
 // What the model of the pipeline does, against what can be worked out on paper.
 #include <doctest/doctest.h>
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "replay/simulate/simulate.h"
+#include "replay/workload/op_change.h"
 #include "tests/replay/made_workload.h"
 
 using stallscope::CacheSpec;
@@ -191,5 +193,40 @@ TEST_SUITE("fast") {
       return prediction.high / prediction.samples_per_s - 1;
     };
     CHECK(half_width(false) > half_width(true) + 0.01);
+  }
+
+  TEST_CASE("other ops: their share of what was recorded, and an interval as wide as their error") {
+    MadeWorkload made = Work(1).Costs("work", 1000);
+    stallscope::replay::Workload workload = made.Make();
+    const auto with = [&](double error) {
+      stallscope::replay::OpChange ops;
+      ops.stages["work"] = {.scale = 0.5, .more_cpu_ns = 100'000, .error = error};
+      ops.assumed = true;
+      workload.ops = std::make_shared<const stallscope::replay::OpChange>(ops);
+      return Simulate(workload);
+    };
+    const Prediction sure = with(0);
+    CHECK(sure.samples_per_s == doctest::Approx(1e6 / 600).epsilon(0.01));
+    const Prediction open = with(0.5);
+    CHECK(open.samples_per_s == doctest::Approx(sure.samples_per_s));
+    CHECK(open.high / open.samples_per_s > 1.5);
+    CHECK(sure.high / sure.samples_per_s < 1.3);
+    // Where the device dominates, their cost does not matter.
+    made.spec().trainer.emulated.compute_us_per_batch = 100'000;
+    workload = made.Make();
+    CHECK(with(0.5).high / with(0.5).samples_per_s < 1.1);
+  }
+
+  TEST_CASE("ops that work on whole batches cost a batch what its samples would") {
+    MadeWorkload made({Map("work"), Batch(10), Prefetch(2)}, 1);
+    std::get<stallscope::MapSpec>(made.spec().stages[1].kind).ops = {"resize(8)", "normalize"};
+    made.Costs("work", 1000);
+    stallscope::replay::Workload workload = made.Make();
+    workload.spec.rewrites.vectorise = true;
+    stallscope::replay::OpChange ops;
+    ops.stages["work"] = {.scale = 0.25};
+    ops.whole["work"] = {.scale = 0.5};
+    workload.ops = std::make_shared<const stallscope::replay::OpChange>(ops);
+    CHECK(Simulate(workload).samples_per_s == doctest::Approx(1e6 / 750).epsilon(0.02));
   }
 }

@@ -95,14 +95,32 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("an unpriceable change keeps the rule's estimate, or the reason for none") {
-    Finding guessed = Proposes("transfer.dtype", "float16", 1.3);
-    Finding unknown = Proposes("transfer.dtype", "float16", 1.3);
+    Finding guessed = Proposes("fetch.parallelism", 2, 1.3);
+    guessed.recommendation->patch.changes = {
+        stallscope::SetChange{"fetch.ops", R"~(["tokenize(9)"])~"}};
+    Finding unknown = guessed;
     unknown.recommendation->gain.reset();
     const auto priced = Priced({guessed, unknown});
     REQUIRE(priced.size() == 2);
     CHECK(priced[0].recommendation->gain->predicted == 1.3);
     CHECK_FALSE(priced[1].recommendation->gain.has_value());
-    CHECK(priced[1].recommendation->unpriced.find("transfer.dtype") == 0);
+    CHECK(priced[1].recommendation->unpriced.find("fetch.ops") == 0);
+  }
+
+  TEST_CASE("other ops are priced by what is usual, and say so") {
+    // 1 ms of sleeping for each sample goes, and a moment of work takes its place.
+    Finding lighter = Proposes("fetch.parallelism", 2, 9.0);
+    lighter.recommendation->patch.changes = {
+        stallscope::SetChange{"fetch.ops", R"~(["cast(uint8)"])~"}};
+    lighter.recommendation->unpriced = "nobody knows";
+    const auto priced = Priced({lighter});
+    REQUIRE(priced.size() == 1);
+    const Recommendation& advice = *priced[0].recommendation;
+    // The device takes 8 ms for a batch, the loader took 16.
+    CHECK(advice.gain->predicted == doctest::Approx(2).epsilon(0.1));
+    CHECK(advice.unpriced.empty());
+    REQUIRE_FALSE(advice.assumptions.empty());
+    CHECK(advice.assumptions[0].find("fetch: assumes that") == 0);
   }
 
   TEST_CASE("a run that cannot be simulated keeps all estimates") {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analyzer/spec/spec_json.h"
+#include "replay/workload/op_change.h"
 
 using stallscope::ErrorKind;
 using stallscope::Patch;
@@ -28,13 +29,15 @@ constexpr const char* kSpec = R"json({"name": "images", "stages": [
   {"name": "prefetch", "prefetch": {"buffer_size": 2}}],
   "trainer": {"device": "emulated", "graph": "captured"}})json";
 
-Workload Base(const std::string& text = kSpec) {
+// `file_bytes`: of a picture; 0: the run does not show it.
+Workload Base(const std::string& text = kSpec, double file_bytes = 0) {
   auto recorded = std::make_shared<Recorded>();
   auto spec = ReadSpec(text, "spec");
   REQUIRE(spec.ok());
   recorded->spec = std::move(spec).value();
   recorded->elements_per_epoch = 1000;
   recorded->stages["read"].items.resize(1);
+  recorded->stages["read"].bytes = file_bytes;
   Workload workload;
   workload.spec = recorded->spec;
   workload.recorded = recorded;
@@ -97,24 +100,45 @@ TEST_SUITE("fast") {
     CHECK(Set("batch.drop_remainder=true", Base(eager)).unpriceable.empty());
   }
 
-  TEST_CASE(
-      "a rewrite that changes ops is unpriceable, one that the plan refuses changes nothing") {
+  TEST_CASE("a rewrite that the plan refuses changes nothing, another is a doubt") {
     const auto with = [](std::string text, const char* old_ops, const char* ops) {
       return text.replace(text.find(old_ops), std::string(old_ops).size(), ops);
     };
-    const Workload crops = Base(with(kSpec, "resize(64)", "crop(64)"));
     const Workload casts = Base(with(kSpec, "busy(100)", "cast(float32)"));
     const std::string skip = with(kSpec, "\"files\"", "\"on_error\": \"skip\", \"files\"");
     const Workload skips = Base(with(skip, "busy(100)", "cast(float32)"));
-    const auto why = [](const char* setting, const Workload& workload) {
-      return Set(setting, workload).unpriceable;
-    };
-    CHECK(why("rewrites.crop_aware_decode=true", crops).find("rewrites.crop_aware_decode") == 0);
-    CHECK(why("rewrites.vectorise=true", casts).find("rewrites.vectorise") == 0);
-    CHECK(why("rewrites.crop_aware_decode=true", Base()).empty());
-    CHECK(why("rewrites.vectorise=true", skips).empty());
+    CHECK(Set("rewrites.crop_aware_decode=true").unpriceable.empty());
+    CHECK(Set("rewrites.vectorise=true", casts).unpriceable.find("work.ops") == 0);
+    CHECK(Set("rewrites.vectorise=true", skips).unpriceable.empty());
     CHECK(Set("rewrites.map_and_batch=true", casts).workload.doubt > 0);
     CHECK(Set("rewrites.map_and_batch=true", skips).workload.doubt == 0);
+  }
+
+  TEST_CASE("other ops are priceable where their usual times are, and said to be assumed") {
+    const Workload base = Base(kSpec, 20'000);
+    for (const char* setting :
+         {"decode.ops=[\"decode_jpeg\", \"resize(128)\"]", "transfer.dtype=uint8",
+          "decode.ops=[\"decode_jpeg\", \"resize(64)\", \"normalize\"]"}) {
+      CAPTURE(setting);
+      const Changed changed = Set(setting, base);
+      CHECK(changed.unpriceable == "");
+      REQUIRE(changed.workload.ops != nullptr);
+      CHECK(changed.workload.ops->assumed);
+      REQUIRE_FALSE(changed.workload.assumptions.empty());
+      CHECK(changed.workload.assumptions.back().find(": assumes that") != std::string::npos);
+    }
+    const Changed device = Set("work.on=device", Base(R"json({"stages": [
+      {"name": "read", "source": {"format": "synthetic", "bytes": 30000}},
+      {"name": "work", "map": {"ops": ["normalize"]}},
+      {"name": "batch", "batch": {"size": 16}}],
+      "trainer": {"device": "emulated"}})json"));
+    CHECK(device.unpriceable == "");
+    CHECK(device.workload.assumptions.front().find("at 100 GB/s, according to its spec") !=
+          std::string::npos);
+    // The emulated device converts for nothing, and says so.
+    CHECK(Set("transfer.dtype=uint8", base).workload.assumptions.front().find("in no time") !=
+          std::string::npos);
+    CHECK_FALSE(Set("work.parallelism=4", base).workload.ops->assumed);
   }
 
   TEST_CASE("a change that no pipeline can run is unpriceable, and the reason names the stages") {
