@@ -13,6 +13,7 @@
 #include "analyzer/base/math.h"
 #include "analyzer/model/job_spec.h"
 #include "analyzer/model/profiled.h"
+#include "replay/workload/job_record.h"
 #include "replay/workload/span_costs.h"
 #include "replay/workload/unseen_cpu.h"
 #include "replay/workload/worker_start.h"
@@ -22,7 +23,6 @@ namespace {
 
 // The last ones: enough for every quantile that matters.
 constexpr size_t kMostBatches = 65'536;
-constexpr std::string_view kWorkerName = "worker ";
 // Of the CPU that the main process's other threads burn for a batch: more is the math library's.
 constexpr double kQueuesNs = 400'000;
 // Less of a step's CPU than this is no work that threads share.
@@ -31,46 +31,19 @@ constexpr std::string_view kFirstLoader = "loader";
 // Of the first loader's steps: those of another one that do not matter.
 constexpr double kFew = 0.02;
 
-void Add(Cost& cost, const Cost& more) {
-  cost.cpu_ns += more.cpu_ns;
-  cost.blocked_ns += more.blocked_ns;
-  cost.io_ns += more.io_ns;
-}
-
-// What a trace says of one batch.
-struct Row {
-  BatchCost cost;
-  bool fetched = false;
-  bool collated = false;
-  bool sent = false;
-  bool received = false;
-};
-
-// Of one process.
-struct Process {
-  std::optional<uint32_t> worker;  // its number
-  std::vector<RecordedWork> work;  // of its recorded threads
-  CpuSamples cpu;
-  std::optional<std::pair<int64_t, int64_t>> booted;  // a worker: from its start to its first batch
-};
-
-enum class Role : uint8_t { kNone, kSample, kFetch, kCollate, kTransport, kPin, kTrain };
-
 class JobReader {
  public:
   JobReader(const model::Run& run, const attribution::Attribution& attribution,
             const model::Loader& loader)
-      : run_(run), attribution_(attribution), loader_(loader), processes_(run.processes.size()) {
+      : run_(run),
+        attribution_(attribution),
+        loader_(loader),
+        record_(ReadJobRecord(run, attribution, loader)) {
     costs_.loader = model::LoaderSpecOf(loader.info);
     costs_.of_grain = model::IsGrain(loader.info);
   }
 
   Result<JobCosts> Read(std::vector<std::string>& limits) {
-    FindStages();
-    for (const model::Track& track : run_.tracks) {
-      if (track.info.kind == trace::TrackKind::kThread) ReadTrack(track);
-    }
-    ReadCounters();
     TakeBatches();
     TakeAhead();
     if (costs_.batches.empty()) {
@@ -93,11 +66,6 @@ class JobReader {
 
   // The costs of a loader that the job evaluates with. Nothing if its batches were not recorded.
   std::optional<Evaluation> ReadEvaluation() {
-    FindStages();
-    for (const model::Track& track : run_.tracks) {
-      if (track.info.kind == trace::TrackKind::kThread) ReadTrack(track);
-    }
-    ReadCounters();
     TakeAllBatches();
     Evaluation evaluation;
     evaluation.loader = loader_.name;
@@ -110,10 +78,6 @@ class JobReader {
   }
 
  private:
-  void FindStages();
-  void ReadTrack(const model::Track& track);
-  void ReadWork(const model::Track& track, size_t span, Role role, Process* process);
-  void ReadCounters();
   void TakeFirsts();
   void TakeBatches();
   void TakeAhead();
@@ -128,172 +92,25 @@ class JobReader {
   void TakeMemory();
   void TakeLocks();
   double PausePerStep() const;
-  bool IsMain(ProcessId process) const { return process == loader_.info.process; }
-  // True for another loader's queue.
-  bool IsOthers(const trace::SpanClass& wait) const {
-    if (!wait.queue.known()) return false;
-    const StageId fills = run_.queues[wait.queue.value].producer;
-    if (!fills.known()) return false;
-    const LoaderId of = run_.stages[fills.value].loader;
-    return of.known() && of != loader_.info.id;
-  }
   Pause PauseBehind(size_t step) const;
   bool RestartsWorkers() const {
     return costs_.loader.num_workers > 0 && !costs_.loader.persistent_workers;
   }
-  // A fetch that collates nothing found the end of the data.
-  bool Whole(const Row& row) const { return row.fetched && (row.collated || !collates_); }
 
   const model::Run& run_;
   const attribution::Attribution& attribution_;
   const model::Loader& loader_;
+  JobRecord record_;
   JobCosts costs_;
-  std::vector<Role> roles_;     // by stage
-  std::vector<Shares> shares_;  // by stage
-  bool collates_ = false;
-  Cost ahead_;  // of grain: what its threads and processes did in the window
-  std::map<uint64_t, Row> rows_;
-  std::map<uint64_t, int64_t> step_cpu_ns_;  // by item
-  std::vector<Process> processes_;
-  // Of the thread that trains.
-  std::vector<attribution::Interval> startups_;
-  std::vector<attribution::Interval> in_loader_;  // everything that is recorded there, and no step
-  std::vector<attribution::Interval> own_;        // those that certainly belong to this loader
-  // Evaluation batches and starts of other loaders' workers, which do not overlap.
-  std::vector<attribution::Interval> evaluated_;
-  bool pinned_ = false;                           // whether anything was
-  std::vector<attribution::Interval> samplings_;  // choosing indices
-  WorkerStart firsts_;                            // only what first batches cost
-  Shares trainer_;
+  WorkerStart firsts_;  // only what first batches cost
 };
-
-void JobReader::FindStages() {
-  roles_.resize(run_.stages.size());
-  shares_.resize(run_.stages.size());
-  for (size_t i = 0; i < run_.stages.size(); ++i) {
-    const trace::StageInfo& stage = run_.stages[i];
-    shares_[i] = SharesOf(attribution_.stages[i]);
-    if (model::IsTrainer(stage)) {
-      roles_[i] = Role::kTrain;
-      trainer_ = shares_[i];
-    }
-    if (stage.loader != loader_.info.id) continue;
-    roles_[i] = stage.kind == "source"      ? Role::kSample
-                : stage.kind == "map"       ? Role::kFetch
-                : stage.kind == "batch"     ? Role::kCollate
-                : stage.kind == "transport" ? Role::kTransport
-                : stage.kind == "pin"       ? Role::kPin
-                                            : Role::kNone;
-  }
-}
-
-void JobReader::ReadTrack(const model::Track& track) {
-  const ProcessId of = track.info.process;
-  Process* const process = of.known() ? &processes_[of.value] : nullptr;
-  const bool trains =
-      track.info.stage.known() && IsMain(of) && roles_[track.info.stage.value] == Role::kTrain;
-  const trace::SpanColumns& spans = track.spans;
-  for (size_t i = 0; i < spans.size(); ++i) {
-    const trace::SpanClass& what = run_.ClassOf(track, i);
-    const attribution::Interval at{spans.start_ns[i], spans.EndNs(i)};
-    if (what.kind == trace::SpanKind::kWait) {
-      const bool others = IsOthers(what);
-      if (what.cause == trace::WaitCause::kStartup && trains) {
-        (others ? evaluated_ : startups_).push_back(at);
-      }
-      if (trains && !others && what.queue.known()) own_.push_back(at);
-      if (what.cause == trace::WaitCause::kStartup && !trains && process != nullptr) {
-        process->booted = {at.start_ns, at.end_ns};
-      }
-      if (trains) in_loader_.push_back(at);
-      continue;
-    }
-    if (trains && what.activity == trace::SpanActivity::kEvaluation) evaluated_.push_back(at);
-    if (what.activity != trace::SpanActivity::kNone || !what.stage.known()) continue;
-    const Role role = roles_[what.stage.value];
-    if (role == Role::kNone) continue;
-    if (trains && role != Role::kTrain) {
-      in_loader_.push_back(at);
-      own_.push_back(at);
-    }
-    if (trains && role == Role::kSample) samplings_.push_back(at);
-    ReadWork(track, i, role, process);
-  }
-}
-
-void JobReader::ReadWork(const model::Track& track, size_t span, Role role, Process* process) {
-  const trace::SpanColumns& spans = track.spans;
-  const uint64_t item = spans.item[span];
-  const int64_t taken = spans.cpu_ns.empty() || spans.cpu_ns[span] == 0
-                            ? -1
-                            : static_cast<int64_t>(spans.cpu_ns[span]);
-  if (process != nullptr) {
-    process->work.push_back({spans.start_ns[span], spans.EndNs(span), std::max<int64_t>(taken, 0),
-                             role == (IsMain(track.info.process) ? Role::kTrain : Role::kFetch)});
-  }
-  if (role == Role::kTrain) {
-    step_cpu_ns_[item] = taken;
-    return;
-  }
-  const StageId stage = run_.ClassOf(track, span).stage;
-  const auto own = static_cast<double>(spans.DurationNs(span));
-  const Cost cost = CostOf(own, std::min(static_cast<double>(taken), own), 0, shares_[stage.value]);
-  if (costs_.of_grain && !ItemId{item}.known()) {
-    const attribution::Window& window = attribution_.window;
-    const bool counts =
-        spans.start_ns[span] >= window.start_ns && spans.start_ns[span] < window.end_ns;
-    if (counts) Add(ahead_, cost);
-    return;
-  }
-  Row& row = rows_[item];
-  const std::string_view name = track.info.name;
-  if (role == Role::kFetch && name.starts_with(kWorkerName)) {
-    const std::string_view number = name.substr(kWorkerName.size());
-    std::from_chars(number.data(), number.data() + number.size(), row.cost.worker);
-    if (process != nullptr) process->worker = row.cost.worker;
-  }
-  switch (role) {
-    case Role::kSample:
-      return Add(row.cost.sample, cost);
-    case Role::kFetch:
-      row.fetched = true;
-      return Add(row.cost.fetch, cost);
-    case Role::kCollate:
-      row.collated = collates_ = true;
-      return Add(row.cost.fetch, cost);
-    case Role::kPin:
-      pinned_ = true;
-      return Add(row.cost.pin, cost);
-    default:
-      break;
-  }
-  (IsMain(track.info.process) ? row.received : row.sent) = true;
-  if (!spans.bytes.empty() && spans.bytes[span] > 0) {
-    row.cost.bytes = static_cast<uint32_t>(std::min<uint64_t>(spans.bytes[span], UINT32_MAX));
-  }
-  Add(IsMain(track.info.process) ? row.cost.receive : row.cost.send, cost);
-}
-
-void JobReader::ReadCounters() {
-  std::vector<uint32_t> process_of(run_.counters.size(), UINT32_MAX);
-  for (size_t i = 0; i < run_.counters.size(); ++i) {
-    const trace::CounterInfo& counter = run_.counters[i];
-    if (counter.process.known() && counter.name.ends_with(".cpu")) {
-      process_of[i] = counter.process.value;
-    }
-  }
-  for (const trace::Sample& sample : run_.rows.samples) {
-    if (!sample.counter.known() || process_of[sample.counter.value] == UINT32_MAX) continue;
-    processes_[process_of[sample.counter.value]].cpu.emplace_back(sample.time_ns, sample.value);
-  }
-}
 
 void JobReader::TakeFirsts() {
   std::vector<BatchCost*> firsts;
   std::vector<const BatchCost*> later;
   std::set<std::pair<uint64_t, uint32_t>> begun;
-  for (auto& [item, row] : rows_) {
-    if (!Whole(row) || !row.sent || !row.received) continue;
+  for (auto& [item, row] : record_.rows) {
+    if (!record_.Whole(row) || !row.sent || !row.received) continue;
     const bool first = begun.emplace(model::PassOfBatch(ItemId{item}), row.cost.worker).second;
     if (first) firsts.push_back(&row.cost);
     if (!first) later.push_back(&row.cost);
@@ -315,8 +132,8 @@ void JobReader::TakeBatches() {
   if (RestartsWorkers()) TakeFirsts();
   size_t sent = 0;
   uint64_t number = 0;
-  for (const auto& [item, row] : rows_) {
-    if (!Whole(row)) continue;
+  for (const auto& [item, row] : record_.rows) {
+    if (!record_.Whole(row)) continue;
     ++number;
     if (workers && (!row.sent || !row.received)) continue;  // on its way when the job ended
     if (item < first || item >= end) continue;
@@ -325,8 +142,8 @@ void JobReader::TakeBatches() {
     sent += workers ? 1 : 0;
   }
   if (costs_.batches.empty() && workers) {  // the queues were not recognised
-    for (const auto& [item, row] : rows_) {
-      if (Whole(row)) costs_.batches.push_back(row.cost);
+    for (const auto& [item, row] : record_.rows) {
+      if (record_.Whole(row)) costs_.batches.push_back(row.cost);
     }
   }
   costs_.sends = sent > 0;
@@ -343,7 +160,7 @@ void JobReader::TakeAhead() {
       std::max(1.0, samples / static_cast<double>(std::max<size_t>(1, attribution_.steps.size())));
   if (costs_.loader.num_workers == 0 && costs_.loader.threads == 0) return;
   BatchCost total;
-  total.fetch = ahead_;
+  total.fetch = record_.ahead;
   // The loop itself puts elements together. When it is off the CPU, it waits for these threads.
   for (const BatchCost& batch : costs_.batches) total.receive.cpu_ns += batch.fetch.cpu_ns;
   const auto each = [&](Cost& cost) {
@@ -362,8 +179,8 @@ void JobReader::TakeAhead() {
 // Unfiltered: a warm-up cannot be recognized in an evaluation.
 void JobReader::TakeAllBatches() {
   std::map<uint64_t, uint64_t> passes;
-  for (const auto& [item, row] : rows_) {
-    if (!Whole(row)) continue;
+  for (const auto& [item, row] : record_.rows) {
+    if (!record_.Whole(row)) continue;
     if (costs_.batches.size() < kMostBatches) costs_.batches.push_back(row.cost);
     costs_.sends = costs_.sends || (row.sent && row.received);
     ++passes[model::PassOfBatch(ItemId{item})];
@@ -378,24 +195,26 @@ double JobReader::TakeEvaluated() {
   const auto by_start = [](const attribution::Interval& a, const attribution::Interval& b) {
     return a.start_ns < b.start_ns;
   };
-  std::sort(own_.begin(), own_.end(), by_start);
-  std::sort(evaluated_.begin(), evaluated_.end(), by_start);
+  std::sort(record_.own.begin(), record_.own.end(), by_start);
+  std::sort(record_.evaluated.begin(), record_.evaluated.end(), by_start);
   double ns = 0;
   size_t next = 0;
-  for (const attribution::Interval& batch : evaluated_) {
-    while (next < own_.size() && own_[next].end_ns <= batch.start_ns) ++next;
+  for (const attribution::Interval& batch : record_.evaluated) {
+    while (next < record_.own.size() && record_.own[next].end_ns <= batch.start_ns) ++next;
     int64_t waited = 0;
     bool of_this = false;
-    for (size_t i = next; i < own_.size() && own_[i].start_ns < batch.end_ns; ++i) {
-      waited += std::min(own_[i].end_ns, batch.end_ns) - std::max(own_[i].start_ns, batch.start_ns);
+    for (size_t i = next; i < record_.own.size() && record_.own[i].start_ns < batch.end_ns; ++i) {
+      waited += std::min(record_.own[i].end_ns, batch.end_ns) -
+                std::max(record_.own[i].start_ns, batch.start_ns);
       of_this = true;
     }
     if (!of_this) continue;
     const auto own = static_cast<double>(std::max<int64_t>(0, batch.ns() - waited));
-    costs_.steps.push_back(CostOf(own, -1, 0, trainer_));
+    costs_.steps.push_back(CostOf(own, -1, 0, record_.trainer));
     ns += static_cast<double>(batch.ns());
   }
-  for (const attribution::Interval& startup : startups_) ns += static_cast<double>(startup.ns());
+  for (const attribution::Interval& startup : record_.startups)
+    ns += static_cast<double>(startup.ns());
   return ns;
 }
 
@@ -412,15 +231,15 @@ Pause JobReader::PauseBehind(size_t step) const {
   };
   Pause pause;
   if (to <= from) return pause;
-  const int64_t evaluates = within(evaluated_);
+  const int64_t evaluates = within(record_.evaluated);
   pause.evaluates_ns = static_cast<double>(evaluates);
-  pause.other_ns = static_cast<double>(
-      std::max<int64_t>(0, to - from - evaluates - within(startups_) - within(samplings_)));
+  pause.other_ns = static_cast<double>(std::max<int64_t>(
+      0, to - from - evaluates - within(record_.startups) - within(record_.samplings)));
   return pause;
 }
 
 void JobReader::TakePinning() {
-  costs_.pins = pinned_ || !costs_.loader.pin_memory;
+  costs_.pins = record_.pinned || !costs_.loader.pin_memory;
   const attribution::Window& window = attribution_.window;
   for (const trace::Copy& copy : run_.rows.copies) {
     if (copy.direction != trace::CopyDirection::kHostToDevice) continue;
@@ -435,7 +254,7 @@ void JobReader::TakePinning() {
 
 void JobReader::TakeSteps() {
   const auto& steps = run_.rows.steps;
-  std::sort(in_loader_.begin(), in_loader_.end(),
+  std::sort(record_.in_loader.begin(), record_.in_loader.end(),
             [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; });
   std::vector<double> hand_outs;
   size_t next = 0;
@@ -445,19 +264,22 @@ void JobReader::TakeSteps() {
   for (size_t i = begin; i < end; ++i) {
     const trace::Step& step = steps[i];
     const auto own = static_cast<double>(step.device_done_ns - step.received_ns);
-    const auto cpu = step_cpu_ns_.find(step.batch.value);
+    const auto cpu = record_.step_cpu_ns.find(step.batch.value);
     const double taken =
-        cpu == step_cpu_ns_.end() ? -1 : std::min(static_cast<double>(cpu->second), own);
-    costs_.steps.push_back(CostOf(own, taken, 0, trainer_));
+        cpu == record_.step_cpu_ns.end() ? -1 : std::min(static_cast<double>(cpu->second), own);
+    costs_.steps.push_back(CostOf(own, taken, 0, record_.trainer));
     // The pause after the last step of a pass is of a different kind.
     const bool goes_on = i + 1 < steps.size() &&
                          model::PassOfBatch(step.batch) == model::PassOfBatch(steps[i + 1].batch);
     costs_.pauses.push_back(goes_on ? PauseBehind(i) : Pause());
     paused = paused || costs_.pauses.back().evaluates_ns + costs_.pauses.back().other_ns > 0;
     int64_t seen = 0;
-    while (next < in_loader_.size() && in_loader_[next].start_ns < step.requested_ns) ++next;
-    for (; next < in_loader_.size() && in_loader_[next].start_ns < step.received_ns; ++next) {
-      seen += std::min(in_loader_[next].end_ns, step.received_ns) - in_loader_[next].start_ns;
+    while (next < record_.in_loader.size() && record_.in_loader[next].start_ns < step.requested_ns)
+      ++next;
+    for (; next < record_.in_loader.size() && record_.in_loader[next].start_ns < step.received_ns;
+         ++next) {
+      seen += std::min(record_.in_loader[next].end_ns, step.received_ns) -
+              record_.in_loader[next].start_ns;
     }
     hand_outs.push_back(
         std::max(0.0, static_cast<double>(step.received_ns - step.requested_ns - seen)));
@@ -465,7 +287,7 @@ void JobReader::TakeSteps() {
   std::sort(hand_outs.begin(), hand_outs.end());
   costs_.hand_out_ns = Quantile(hand_outs, 0.5);
   if (!paused) costs_.pauses.clear();
-  for (const attribution::Interval& at : evaluated_) {
+  for (const attribution::Interval& at : record_.evaluated) {
     costs_.evaluated_ns += static_cast<double>(at.ns());
   }
 }
@@ -509,8 +331,8 @@ void JobReader::TakePasses() {
   if (!costs_.loader.iterable || ended == 0) return;
   // The last one before it ended, by worker: each ends with a fetch that collates nothing.
   std::map<uint64_t, std::map<uint32_t, uint64_t>> shares;
-  for (const auto& [item, row] : rows_) {
-    if (Whole(row)) ++shares[model::PassOfBatch(ItemId{item})][row.cost.worker];
+  for (const auto& [item, row] : record_.rows) {
+    if (record_.Whole(row)) ++shares[model::PassOfBatch(ItemId{item})][row.cost.worker];
   }
   for (const auto& [worker, count] : shares.begin()->second) {
     costs_.shards.resize(std::max<size_t>(costs_.shards.size(), worker + 1));
@@ -520,7 +342,7 @@ void JobReader::TakePasses() {
 
 void JobReader::TakeStarts() {
   std::vector<Boot> boots;
-  for (const Process& process : processes_) {
+  for (const JobProcess& process : record_.processes) {
     if (!process.worker || !process.booted) continue;
     const auto [from, to] = *process.booted;
     double cpu = 0;
@@ -531,7 +353,7 @@ void JobReader::TakeStarts() {
     cpu = std::min(cpu, wall);
     boots.push_back({cpu, wall - cpu});
   }
-  costs_.start = StartOf(costs_.loader, startups_, samplings_, boots);
+  costs_.start = StartOf(costs_.loader, record_.startups, record_.samplings, boots);
   if (!costs_.start.has_value()) return;
   costs_.start->first_fetch = firsts_.first_fetch;
   costs_.start->first_send = firsts_.first_send;
@@ -553,14 +375,14 @@ double JobReader::PausePerStep() const {
 void JobReader::TakeExtras() {
   const attribution::Interval window = {attribution_.window.start_ns, attribution_.window.end_ns};
   UnseenCpu workers;
-  for (const Process& process : processes_) {
-    if (process.worker) workers.Add(process.work, process.cpu, window, startups_);
+  for (const JobProcess& process : record_.processes) {
+    if (process.worker) workers.Add(process.work, process.cpu, window, record_.startups);
   }
   costs_.worker_extra_ns = workers.PerBatch();
   if (!loader_.info.process.known() || costs_.steps.empty()) return;
   UnseenCpu main;
-  const Process& trains = processes_[loader_.info.process.value];
-  main.Add(trains.work, trains.cpu, window, startups_);
+  const JobProcess& trains = record_.processes[loader_.info.process.value];
+  main.Add(trains.work, trains.cpu, window, record_.startups);
   double extra = std::max(0.0, main.PerBatch() - costs_.hand_out_ns);
   if (const double pause_ns = PausePerStep(); pause_ns > 0) {
     costs_.pause_cpu_share = std::min(1.0, extra / pause_ns);
@@ -579,9 +401,9 @@ void JobReader::TakeExtras() {
 }
 
 void JobReader::TakeMemory() {
-  for (size_t i = 0; i < processes_.size() && i < attribution_.processes.size(); ++i) {
+  for (size_t i = 0; i < record_.processes.size() && i < attribution_.processes.size(); ++i) {
     const auto peak = attribution_.processes[i].peak_rss_bytes;
-    if (!processes_[i].worker || !peak) continue;
+    if (!record_.processes[i].worker || !peak) continue;
     costs_.worker_bytes = std::max(costs_.worker_bytes.value_or(0), *peak);
   }
 }
@@ -592,7 +414,7 @@ void JobReader::TakeLocks() {
   double held = 0;
   double waits = 0;
   for (const attribution::StageUse& use : attribution_.stages) {
-    const Role role = roles_[use.stage.value];
+    const Role role = record_.roles[use.stage.value];
     if (role != Role::kFetch && role != Role::kCollate) continue;
     const auto busy = static_cast<double>(use.busy_ns);
     work += busy;
