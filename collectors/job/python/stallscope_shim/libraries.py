@@ -81,6 +81,24 @@ def _watch_rows(iterator, data):
     return plain.watch(iterator, data, loaders.place_of(data), "", samples=_rows)
 
 
+def role_of(package, waits):
+    """The role of a node for the calling thread. What runs code of the package's own is a thread or a
+    process that makes batches ahead of the loop, unless the node `waits()` for others. Requests by the
+    job's other threads are not recorded."""
+    worker = threading.current_thread()
+    if worker is threading.main_thread():
+        worker = multiprocessing.current_process()
+        if not _runs(package, worker):
+            return plain.HANDS_OUT
+    return plain.AHEAD if _runs(package, worker) and not waits() else None
+
+
+def _runs(package, worker):
+    target = getattr(worker, "_target", None)
+    target = getattr(target, "func", target)
+    return (getattr(target, "__module__", None) or "").startswith(package + ".")
+
+
 def grain(module):
     """`module` is grain._src.python.dataset.dataset or ...python.data_loader. The outermost
     node of a chain hands out batches; the nodes inside are its ops."""
@@ -112,21 +130,7 @@ _WAITING = ("ProcessPrefetch", "MultiprocessPrefetch", "ThreadPrefetch", "Interl
 
 
 def _role_in_grain(iterator):
-    """Its threads and processes load ahead. Requests by the job's own threads are not recorded."""
-    thread = threading.current_thread()
-    if thread is threading.main_thread():
-        thread = multiprocessing.current_process()
-        if not _is_grains(thread):
-            return plain.HANDS_OUT
-    waits = type(iterator).__name__.strip("_").startswith(_WAITING)
-    return plain.AHEAD if _is_grains(thread) and not waits else None
-
-
-def _is_grains(worker):
-    """True if a thread or a process was started to run grain's own code."""
-    target = getattr(worker, "_target", None)
-    target = getattr(target, "func", target)
-    return (getattr(target, "__module__", None) or "").startswith("grain.")
+    return role_of("grain", lambda: type(iterator).__name__.strip("_").startswith(_WAITING))
 
 
 def _of_grain(iterator):

@@ -5,10 +5,8 @@
     _apply_udf   the job's function, in the threads and processes of a ParallelMapper
 """
 import functools
-import multiprocessing
-import threading
 
-from . import loaders, plain
+from . import libraries, loaders, plain
 
 
 def attach(module):
@@ -29,17 +27,7 @@ def attach_mapper(module):
 
 
 def _role(node):
-    thread = threading.current_thread()
-    if thread is threading.main_thread() and not _is_theirs(multiprocessing.current_process()):
-        return plain.HANDS_OUT
-    waits = any(_waits(each) for each in _chain(node))
-    return plain.AHEAD if _is_theirs(thread) and not waits else None
-
-
-def _is_theirs(worker):
-    target = getattr(worker, "_target", None)
-    target = getattr(target, "func", target)
-    return (getattr(target, "__module__", None) or "").startswith("torchdata.nodes.")
+    return libraries.role_of("torchdata.nodes", lambda: any(_waits(each) for each in _chain(node)))
 
 
 def _waits(node):
