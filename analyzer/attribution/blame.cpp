@@ -35,12 +35,23 @@ uint32_t WorkersOf(const model::Run& run, StageId stage) {
   return stage.known() ? std::max<uint32_t>(run.stages[stage.value].workers, 1) : 1;
 }
 
+// True for a job's step whose trainer takes the next batch from another pass.
+bool EndsPass(const model::Run& run, size_t row) {
+  if (!model::IsJob(run)) return false;
+  const std::vector<trace::Step>& steps = run.rows.steps;
+  for (size_t next = row + 1; next < steps.size(); ++next) {
+    if (run.RankOfStep(next) != run.RankOfStep(row)) continue;
+    return model::PassOfBatch(steps[next].batch) != model::PassOfBatch(steps[row].batch);
+  }
+  return false;
+}
+
 // Could the pipeline have kept up on average? Then only bursts emptied the queue, and a larger one
 // would have helped.
 class Bursts {
  public:
-  Bursts(const model::Run& run, const Partition& partition, const SpanTotals& totals,
-         const StepBuckets& buckets);
+  Bursts(const model::Run& run, const Window& window, const Partition& partition,
+         const SpanTotals& totals, const StepBuckets& buckets);
 
   // Capacity over the 64 batches before and after a counted step (of its rank) is at least 1.05
   // times what the trainer would have taken without stalls.
@@ -48,18 +59,22 @@ class Bursts {
 
  private:
   // By bucket.
-  std::vector<double> demand_ns_;              // step time without input stall
+  std::vector<double> demand_ns_;              // step time that no batch's lateness makes longer
   std::vector<std::vector<double>> needs_ns_;  // a group of threads or a stage: work / workers
   const StepBuckets& buckets_;
 };
 
-Bursts::Bursts(const model::Run& run, const Partition& partition, const SpanTotals& totals,
-               const StepBuckets& buckets)
+Bursts::Bursts(const model::Run& run, const Window& window, const Partition& partition,
+               const SpanTotals& totals, const StepBuckets& buckets)
     : demand_ns_(buckets.size()), buckets_(buckets) {
   size_t step = 0;
-  for (const StepShare& share : partition.steps) {
+  for (size_t i = 0; i < partition.steps.size(); ++i) {
+    const StepShare& share = partition.steps[i];
     if (share.rank != partition.steps.front().rank) continue;
-    const int64_t needed = share.end_ns - share.start_ns - share.ns[At(Category::kInputStall)];
+    int64_t needed = share.end_ns - share.start_ns - share.ns[At(Category::kInputStall)];
+    // A job's loader begins a pass when the loop does: it gets nothing ready while the job
+    // evaluates between two.
+    if (EndsPass(run, window.first_row + i)) needed -= share.ns[At(Category::kOther)];
     demand_ns_[buckets.OfStep(step++)] += static_cast<double>(needed);
   }
   // Threads share their time among the stages that run in them; a stage's own workers bound it
@@ -75,6 +90,11 @@ Bursts::Bursts(const model::Run& run, const Partition& partition, const SpanTota
   for (const auto& [key, work] : totals.work) {
     const auto& [owner, stage] = key;
     if (model::IsTrainer(run, stage)) continue;
+    if (model::IsJob(run) && model::IsTrainer(run, owner)) {
+      // The loop does it itself before it gets a batch, however full the queue is.
+      add(demand_ns_, work, 1);
+      continue;
+    }
     add(groups[owner], work, model::IsTrainer(run, owner) ? 1 : WorkersOf(run, owner));
     add(stages[stage], work, WorkersOf(run, stage));
   }
@@ -100,7 +120,7 @@ bool Bursts::OnlyBursts(size_t counted_step) const {
 // By stage: whether a queue is between it and the trainer, which could hold more. A foreign trace
 // does not always show a queue's capacity; then threads of the stage that fills it show that it has
 // one. A stage that works in the trainer's own thread has none.
-std::vector<bool> QueueAfter(const model::Run& run) {
+std::vector<bool> QueueAfter(const model::Run& run, const SpanTotals& totals) {
   std::vector<bool> threads(run.stages.size());
   for (const model::Track& track : run.tracks) {
     if (track.info.kind != trace::TrackKind::kThread || !track.info.stage.known()) continue;
@@ -134,6 +154,13 @@ std::vector<bool> QueueAfter(const model::Run& run) {
         after[input.value] = changed = true;
       }
     }
+  }
+  // What the loop of a job does itself, no queue holds ready: choosing a batch's indices, unpacking
+  // what came from a worker.
+  for (const auto& [key, work] : totals.work) {
+    const auto& [owner, stage] = key;
+    if (model::IsJob(run) && stage.known() && model::IsTrainer(run, owner))
+      after[stage.value] = false;
   }
   return after;
 }
@@ -218,8 +245,8 @@ class Blamer {
       : input_(input),
         paths_(input.run, input.views, RowsOf(stalls), threads, cancel),
         walk_(input.run, input.views, input.split, paths_),
-        bursts_(input.run, input.partition, input.totals, input.buckets),
-        queue_after_(QueueAfter(input.run)),
+        bursts_(input.run, input.window, input.partition, input.totals, input.buckets),
+        queue_after_(QueueAfter(input.run, input.totals)),
         takes_turns_(StagesThatTakeTurns(input.run, input.totals)) {}
 
   Shares Explain(const Stall& stall, std::vector<ChainLink>* links = nullptr) const {

@@ -298,4 +298,65 @@ TEST_SUITE("fast") {
     CHECK_FALSE(worker.disk_bytes.has_value());
     CHECK(worker.peak_rss_bytes == 900);
   }
+
+  TEST_CASE("job: the loader gets nothing ready while the job evaluates between two passes") {
+    // Passes of four steps, in each of which the trainer waits 100 for the only worker.
+    const auto blame = [](bool passes) {
+      RunBuilder b;
+      b.run.info.job.command = {"python", "train.py"};
+      const StageId fetch = b.Stage("fetch", "map", 1);
+      const StageId trainer = b.Stage("trainer", "trainer", 1, true, {fetch});
+      b.Queue("loader", 4, fetch);
+      const TrackId worker = b.Thread("worker 0", fetch);
+      const TrackId main = b.Thread("main", trainer);
+      int64_t at = 0;
+      for (uint64_t i = 0; i < 16; ++i) {
+        const uint64_t batch = passes ? (i / 4) << 32U | i % 4 : i;
+        b.Work(worker, fetch, at, at + 100, {.item = batch, .cpu = 100});
+        b.Work(main, trainer, at + 100, at + 120, {.item = batch});
+        b.Step({.index = i,
+                .requested = at,
+                .received = at + 100,
+                .done = at + 120,
+                .batch = batch,
+                .track = main});
+        at += i % 4 == 3 ? 1120 : 120;
+      }
+      const model::Run run = b.Take();
+      return test::BlameText(run, Attribute(run));
+    };
+    CHECK(blame(true) == "fetch cpu 1600");
+    CHECK(blame(false) == "fetch buffer 1600");
+  }
+
+  TEST_CASE("job: no queue holds ready what the loop's own thread does for a batch") {
+    // It chooses indices for 30, or a thread does, and computes for 200.
+    const auto blame = [](bool itself) {
+      RunBuilder b;
+      b.run.info.job.command = {"python", "train.py"};
+      const StageId sampler = b.Stage("sampler", "source");
+      const StageId fetch = b.Stage("fetch", "map", 1, true, {sampler});
+      const StageId trainer = b.Stage("trainer", "trainer", 1, true, {fetch});
+      b.Queue("loader", 4, fetch);
+      const TrackId worker = b.Thread("worker 0", fetch);
+      const TrackId other = b.Thread("sampler", sampler);
+      const TrackId main = b.Thread("main", trainer);
+      for (uint64_t i = 0; i < 8; ++i) {
+        const int64_t at = static_cast<int64_t>(i) * 300;
+        b.Work(itself ? main : other, sampler, at, at + 30, {.item = i, .cpu = 30});
+        b.Work(worker, fetch, at + 30, at + 100, {.item = i, .cpu = 70});
+        b.Work(main, trainer, at + 100, at + 300, {.item = i});
+        b.Step({.index = i,
+                .requested = at,
+                .received = at + 100,
+                .done = at + 300,
+                .batch = i,
+                .track = main});
+      }
+      const model::Run run = b.Take();
+      return test::BlameText(run, Attribute(run));
+    };
+    CHECK(blame(true) == "fetch buffer 560, sampler cpu 240");
+    CHECK(blame(false) == "fetch buffer 560, sampler buffer 240");
+  }
 }
