@@ -91,7 +91,7 @@ class Collector {
   void AddLoader(const StageSpec& stage, const LoaderSpec& loader) {
     if (stage.name != kFirstLoader) return;
     const int64_t most = std::max<int64_t>(kFewestWorkers, kProcessesPerCore * cores_);
-    if (!loader.iterable) Knob(stage.name + ".num_workers", Doublings(0, most));
+    if (!loader.iterable) Knob(stage.name + ".num_workers", Ladder(0, most));
     Knob(stage.name + ".num_parallel_calls", Doublings(1, most));
     Knob(stage.name + ".prefetch", Doublings(1, kMostAhead));
     Knob(stage.name + ".threads", Doublings(1, most));

@@ -252,7 +252,7 @@ TEST_SUITE("fast") {
 
   TEST_CASE("a job is tuned by runs alone, one setting after the other") {
     const Spec spec = test::JobSpecOfTest();
-    // Best at 8 workers; a deeper queue adds a little, threads take away.
+    // Best from 6 workers on; a deeper queue adds a little, threads take away.
     FakeBench bench([](const Spec& s, int) {
       const auto& loader = std::get<LoaderSpec>(s.stages[0].kind);
       return 100.0 * static_cast<double>(std::min<int64_t>(loader.num_workers, 6)) *
@@ -261,7 +261,7 @@ TEST_SUITE("fast") {
     const Tuned tuned = Done(replay::Tune(nullptr, spec, &bench, Options(16)));
     REQUIRE(tuned.best.has_value());
     const auto& best = std::get<LoaderSpec>(tuned.tries[*tuned.best].spec.stages[0].kind);
-    CHECK(best.num_workers == 8);
+    CHECK(best.num_workers == 6);
     CHECK(best.prefetch_factor == 4);
     CHECK(tuned.tries[*tuned.best].spec.job.threads == 0);
     CHECK(tuned.bound.empty());
@@ -310,8 +310,8 @@ TEST_SUITE("fast") {
     options.limits.memory_bytes = 7'000'000;
     const Tuned tuned = Done(replay::Tune(nullptr, spec, &bench, options));
     REQUIRE(tuned.best.has_value());
-    CHECK(std::get<LoaderSpec>(tuned.tries[*tuned.best].spec.stages[0].kind).num_workers == 4);
-    CHECK(most == 4);
+    CHECK(std::get<LoaderSpec>(tuned.tries[*tuned.best].spec.stages[0].kind).num_workers == 6);
+    CHECK(most == 6);
     CHECK(tuned.ended.find("memory limit") != std::string::npos);
   }
 }
