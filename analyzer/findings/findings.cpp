@@ -196,7 +196,7 @@ bool WorthShowing(Recommendation& recommendation, bool much_at_stake, uint64_t s
   // Few steps that differ much make an interval that reaches past standing still.
   recommendation.unpriced = fmt::format(
       "{} steps are too few to tell: anything from {:.2f} to {:.2f} times as fast; record at least "
-      "{}",
+      "{} behind the warm-up",
       steps, std::max(gain.low, 0.0), gain.high, kTellingSteps);
   recommendation.gain.reset();
   return true;

@@ -17,8 +17,8 @@ SelfCheck CheckLikeness(const std::vector<Likeness>& shares) {
     if (!(miss > 0)) continue;
     squares += kUnlike * kUnlike * miss * miss;
     check.unexplained.push_back(
-        fmt::format("the recorded run {} {:.0f}% of the time, its simulation {:.0f}%", share.what,
-                    100 * share.recorded, 100 * share.simulated));
+        fmt::format("in the recorded run {} {:.0f}% of the time, in its simulation {:.0f}%",
+                    share.what, 100 * share.recorded, 100 * share.simulated));
   }
   check.doubt = std::sqrt(squares);
   return check;

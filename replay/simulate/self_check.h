@@ -11,7 +11,8 @@ namespace stallscope::replay {
 
 // One share, 0 to 1, of both.
 struct Likeness {
-  std::string what;  // as in "the recording ..., the simulation ...": "waits for its input"
+  std::string
+      what;  // as in "in the recorded run ... 50% of the time": "the trainer waits for its input"
   double recorded = 0;
   double simulated = 0;
   double allowed = 0;  // difference that means nothing

@@ -245,8 +245,8 @@ SelfCheck CheckRecorded(const Recorded& recorded, const Repetition& simulated) {
   std::vector<Likeness> shares;
   const double time = std::max(1.0, simulated.run.end_ns);
   if (recorded.input_stall.has_value()) {
-    shares.push_back(
-        {"waits for its input", *recorded.input_stall, simulated.exposed, kStallsDiffer});
+    shares.push_back({"the trainer waits for its input", *recorded.input_stall, simulated.exposed,
+                      kStallsDiffer});
   }
   const double cpu = simulated.run.cpu_ns / time;
   // CPU that no stage has matters where the cores are short, or are thought to be.
@@ -254,11 +254,11 @@ SelfCheck CheckRecorded(const Recorded& recorded, const Repetition& simulated) {
   const double simulated_busy = cpu / std::max(1.0, recorded.cores);
   if (recorded.busy_cores > 0 && std::max(busy, simulated_busy) >= kScarce) {
     shares.push_back(
-        {"uses its cores", std::min(1.0, busy), std::min(1.0, simulated_busy), kBusyDiffers});
+        {"the cores are in use", std::min(1.0, busy), std::min(1.0, simulated_busy), kBusyDiffers});
   }
   if (recorded.waited_cores.has_value() && recorded.cores_known) {
     const double waited = simulated.run.waited_ns / time;
-    shares.push_back({"has threads that are ready wait for each core",
+    shares.push_back({"threads that are ready wait for each core",
                       std::min(1.0, *recorded.waited_cores / recorded.cores),
                       std::min(1.0, waited / recorded.cores), kWaitsDiffer});
   }

@@ -35,16 +35,17 @@ double HalfWidth(const Workload& workload) {
 
 TEST_SUITE("fast") {
   TEST_CASE("differences within what repeated runs show mean nothing") {
-    const auto check = CheckLikeness({{"waits", 0.50, 0.58, 0.1}, {"works", 0.2, 0.15, 0.1}});
+    const auto check = CheckLikeness({{"it waits", 0.50, 0.58, 0.1}, {"works", 0.2, 0.15, 0.1}});
     CHECK(check.doubt == 0);
     CHECK(check.unexplained.empty());
   }
 
   TEST_CASE("what the simulation lacks is doubt, and is said") {
-    const auto check = CheckLikeness({{"waits", 0.50, 0.10, 0.1}, {"works", 0.2, 0.15, 0.1}});
+    const auto check = CheckLikeness({{"it waits", 0.50, 0.10, 0.1}, {"works", 0.2, 0.15, 0.1}});
     CHECK(check.doubt == doctest::Approx(0.5 * 0.3));
     REQUIRE(check.unexplained.size() == 1);
-    CHECK(check.unexplained[0] == "the recorded run waits 50% of the time, its simulation 10%");
+    CHECK(check.unexplained[0] ==
+          "in the recorded run it waits 50% of the time, in its simulation 10%");
   }
 
   TEST_CASE("a simulation as fast as the recording, for another reason, widens the intervals") {
@@ -78,7 +79,7 @@ TEST_SUITE("fast") {
     const Workload short_of_cores = Calibrate(made.Make());
     REQUIRE(short_of_cores.calibration->unexplained.size() == 1);
     CHECK(short_of_cores.calibration->unexplained[0] ==
-          "the recorded run uses its cores 95% of the time, its simulation 0%");
+          "in the recorded run the cores are in use 95% of the time, in its simulation 0%");
   }
 
   TEST_CASE("earlier errors widen every interval") {
