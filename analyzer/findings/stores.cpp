@@ -9,6 +9,7 @@
 
 #include "analyzer/findings/facts.h"
 #include "analyzer/findings/thresholds.h"
+#include "analyzer/spec/op_times.h"
 
 namespace stallscope::findings {
 namespace {
@@ -34,6 +35,13 @@ bool HasStore(const Spec& spec) {
          FirstOf<SnapshotSpec>(spec) < spec.stages.size();
 }
 
+// The ops of the prefix that `map`, stage `i`, does.
+std::vector<OpCall> OpsOfPrefix(const StablePrefix& prefix, size_t i, const MapSpec& map) {
+  std::vector<OpCall> ops = OpsOf(map);
+  if (i == prefix.last && !prefix.whole) ops.resize(prefix.ops);
+  return ops;
+}
+
 // What a store after the prefix would keep per element. A decoded picture's size is known once it
 // has the batch's; later ops may have widened it, so this is an upper bound.
 double StoredBytes(const Case& c, const StablePrefix& prefix) {
@@ -42,15 +50,25 @@ double StoredBytes(const Case& c, const StablePrefix& prefix) {
   for (size_t i = 0; i <= prefix.last; ++i) {
     const auto* map = As<MapSpec>(c.spec->stages[i]);
     if (map == nullptr) continue;
-    const std::vector<OpCall> ops = OpsOf(*map);
-    const size_t count = i == prefix.last && !prefix.whole ? prefix.ops : ops.size();
-    for (size_t op = 0; op < count; ++op) {
-      decoded = decoded || IsDecode(ops[op]);
-      sized = sized || MakesOneSize(ops[op]);
+    for (const OpCall& op : OpsOfPrefix(prefix, i, *map)) {
+      decoded = decoded || IsDecode(op);
+      sized = sized || MakesOneSize(op);
     }
   }
   if (!decoded) return BytesOfElement(c);
   return sized ? BytesOfSample(c) : 0;
+}
+
+// By the usual size of a picture with so many bytes.
+double UsualBytes(const Case& c, const StablePrefix& prefix) {
+  SampleForm form{.file_bytes = BytesOfElement(c)};
+  if (form.file_bytes <= 0) return 0;
+  for (size_t i = 0; i <= prefix.last; ++i) {
+    const auto* map = As<MapSpec>(c.spec->stages[i]);
+    if (map == nullptr) continue;
+    if (!UsualTimesOf(OpsOfPrefix(prefix, i, *map), false, form).has_value()) return 0;
+  }
+  return form.bytes();
 }
 
 struct TypicalCost {
@@ -148,6 +166,7 @@ std::optional<StoreCase> StoreCaseOf(const Case& c) {
   }
   if (store.share < kModerateShare) return std::nullopt;
   store.element_bytes = StoredBytes(c, store.prefix);
+  if (store.element_bytes <= 0) store.usual_bytes = UsualBytes(c, store.prefix);
   store.elements = ElementsOfEpoch(c);
   return store;
 }

@@ -177,6 +177,8 @@ constexpr double kCacheableMemory = 0.7;
 // Size of a cache relative to the recorded mean size of its elements: the rest of the data may be
 // larger.
 constexpr double kCacheHeadroom = 1.25;
+// A picture may have so many times the pixels that are usual for its file's size.
+constexpr double kLeanPicture = 4;
 // Variants of each element to prepare: fewer repeat soon, and each one takes the same disk space.
 constexpr int64_t kVariants = 4;
 // What a cache leaves of a source's time per sample: almost nothing from memory; from disk, reading

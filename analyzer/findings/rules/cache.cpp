@@ -17,6 +17,12 @@ std::optional<double> BytesOf(const StoreCase& store) {
   return static_cast<double>(store.elements) * store.element_bytes;
 }
 
+// Of pictures whose size the run does not show.
+std::optional<double> UsualBytesOf(const StoreCase& store) {
+  if (store.elements == 0 || store.usual_bytes <= 0) return std::nullopt;
+  return static_cast<double>(store.elements) * store.usual_bytes;
+}
+
 // The part of the run that it took; nothing if that was all of it.
 std::optional<double> FirstEpoch(const Case& c, const StoreCase& store) {
   double samples = 0;
@@ -30,8 +36,13 @@ std::string WhatAnEpochHas(const StoreCase& store, const std::optional<double>& 
   if (store.elements == 0) return "the run ended within its first epoch";
   const std::string elements = Counted(store.elements, "element");
   if (!bytes.has_value()) {
-    return fmt::format("an epoch has {}; the trace does not show their size at this point",
-                       elements);
+    const std::optional<double> usual = UsualBytesOf(store);
+    if (!usual.has_value()) {
+      return fmt::format("an epoch has {}; the trace does not show their size at this point",
+                         elements);
+    }
+    return fmt::format("an epoch has {}, usually {} at this point; the trace does not show it",
+                       elements, Bytes(*usual));
   }
   return fmt::format("an epoch has {}, {} at this point", elements, Bytes(*bytes));
 }
@@ -68,7 +79,8 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!store.has_value() || !Repeats(c)) return;
   const std::optional<double> bytes = BytesOf(*store);
   const auto room = kCacheableMemory * static_cast<double>(FreeMemory(c));
-  const bool fits = !bytes.has_value() || *bytes <= room;
+  const std::optional<double> usual = UsualBytesOf(*store);
+  const bool fits = bytes.has_value() ? *bytes <= room : room <= 0 || usual.value_or(0) <= room;
   const StageId last = StageNamed(c, c.spec->stages[store->prefix.last].name);
   Draft draft = About(c, last, store->share,
                       fmt::format("{} of step time is work that every epoch repeats ({})",
@@ -78,6 +90,9 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   cache.where = fits ? CacheWhere::kMemory : CacheWhere::kDisk;
   if (fits && bytes.has_value()) {
     cache.max_bytes = RoomFor(*bytes);
+  } else if (fits && usual.has_value()) {
+    const double most = kLeanPicture * *usual;
+    cache.max_bytes = RoomFor(room > 0 ? std::min(room / kCacheHeadroom, most) : most);
   } else if (fits && room > 0) {
     cache.max_bytes = static_cast<int64_t>(room);
   }
@@ -96,7 +111,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
             ? "the recorded steps took less than an epoch, which fills the cache: record more steps"
             : "the run ended within the first epoch, which fills the cache: record several epochs");
   }
-  if (fits) CostsMemory(draft, bytes.value_or(0));
+  if (fits) CostsMemory(draft, bytes.value_or(usual.value_or(0)));
   drafts.push_back(std::move(draft));
 }
 

@@ -475,7 +475,19 @@ TEST_SUITE("fast") {
     b.run.rows.elements.clear();
     b.ReadElements(1'000, 1, 100'000, 3);
     CHECK(evidence() ==
-          "an epoch has 1,000 elements; the trace does not show their size at this point");
+          "an epoch has 1,000 elements, usually 681 MiB at this point; the trace does not show it");
+    const auto max_bytes = [&] {
+      const auto finding = b.FindingOf("cache");
+      for (const auto& change : finding->recommendation->patch.changes) {
+        const auto* insert = std::get_if<stallscope::InsertChange>(&change);
+        const auto* cache =
+            insert != nullptr ? std::get_if<stallscope::CacheSpec>(&insert->stage.kind) : nullptr;
+        if (cache != nullptr) return cache->max_bytes;
+      }
+      return int64_t{0};
+    };
+    // 100,000 bytes of JPEG are about 238,000 pixels, here at most four times as many.
+    CHECK(max_bytes() == doctest::Approx(4 * 1.25 * 1'000 * 3 * 100'000 / 0.42).epsilon(0.01));
   }
 
   TEST_CASE("what only a simulation of other ops prices has no figure without one") {
