@@ -415,8 +415,11 @@ def apply_settings(cls):
               and str(s.get("knob")).partition(".")[2] in _KNOBS]
     if not wanted:
         return
+    import atexit
     import inspect
 
+    pid, met = os.getpid(), set()
+    atexit.register(lambda: os.getpid() == pid and _tell_unmet(wanted, met))
     original = cls.__init__
     signature = inspect.signature(original)
 
@@ -427,8 +430,9 @@ def apply_settings(cls):
                 return args, kwargs  # the other one's settings have already been changed
             _constructed += 1
             place = place_of(dataloader)
-            changes = {s["knob"].partition(".")[2]: s.get("value") for s in wanted
-                       if _meant(s, place, _constructed)}
+            meant = [s for s in wanted if _meant(s, place, _constructed)]
+            met.update(s["knob"] for s in meant)
+            changes = {s["knob"].partition(".")[2]: s.get("value") for s in meant}
             if changes:
                 bound = signature.bind(dataloader, *args, **kwargs)
                 _change(bound.arguments, changes, signature.parameters)
@@ -440,6 +444,14 @@ def apply_settings(cls):
         return args, kwargs
 
     cls.__init__ = wrapped(original, before)
+
+
+def _tell_unmet(wanted, met):
+    """A replay looks for itself whether there is still a loader at a setting's place."""
+    for setting in wanted:
+        if _constructed and setting["knob"] not in met and not isinstance(setting.get("where"), dict):
+            session.say("%s was not set: the job made %d of PyTorch's loaders" %
+                        (setting["knob"], _constructed))
 
 
 def _meant(setting, place, ordinal):

@@ -421,6 +421,13 @@ class Settings(Case):
             {"knob": "loader.num_workers", "value": 1, "where": {"file": "/other.py", "line": 1}}]})
         self.assertEqual(0, session.main.names["loader"][0]["settings"]["num_workers"])
 
+    def test_what_no_loader_was_made_for_is_said(self):
+        settings = {"set": [{"knob": name + ".num_workers", "value": 1}
+                            for name in ("loader2", "loader3")]}
+        session = self.record("evaluated", settings=settings)
+        self.assertEqual(["loader3.num_workers was not set: the job made 2 of PyTorch's loaders"],
+                         session.said)
+
     def test_what_cannot_be_set_is_said(self):
         session = self.record("batch_sampler", settings=self.knobs(batch_size=9))
         self.assertEqual(["batch_size was not changed: the job's batch sampler decides it"],
