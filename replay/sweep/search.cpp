@@ -85,14 +85,16 @@ class Searcher {
     ForEachParallel(specs.size(), limits_.threads, [&](size_t i) {
       if (Stopped()) return;
       Candidate candidate{specs[i], Predicted(specs[i])};
-      if (candidate.price.rate && Fits(candidate.price)) priced[i] = std::move(candidate);
+      if (candidate.price.rate && Fits(candidate)) priced[i] = std::move(candidate);
     });
     if (limits_.simulated) limits_.simulated(specs.size());
     return priced;
   }
 
-  bool Fits(const Price& price) const {
-    return limits_.memory_bytes == 0 || price.memory_bytes.value_or(0) <= limits_.memory_bytes;
+  bool Fits(const Candidate& candidate) const {
+    if (limits_.fits && !limits_.fits(candidate.spec)) return false;
+    return limits_.memory_bytes == 0 ||
+           candidate.price.memory_bytes.value_or(0) <= limits_.memory_bytes;
   }
 
   // Of those that are as fast as the fastest the nearest to the start.

@@ -182,8 +182,10 @@ void TuneRun::BySimulation(const std::vector<Candidate>& found) {
 // The next proposal that is worth a run; false where there is none.
 bool TuneRun::Propose(const Predictor& predictor, unsigned most_runs) {
   const Try& from = Best();
+  SearchLimits limits = options_.limits;
+  limits.fits = [this](const Spec& spec) { return Fits(spec); };
   const std::vector<Candidate> found =
-      Search(predictor, from.spec, tuned_.best ? std::vector<Patch>() : Ideas(), options_.limits);
+      Search(predictor, from.spec, tuned_.best ? std::vector<Patch>() : Ideas(), limits);
   if (found.empty() || Stopped()) return false;
   const double now = found.back().price.rate->samples_per_s;
   unsigned failures = 0;
@@ -197,13 +199,14 @@ bool TuneRun::Propose(const Predictor& predictor, unsigned most_runs) {
     Try tried = NewTry(found[i], 0);
     RunOn(tried);
     const bool better = tried.point.error.empty() && RateOf(tried) > RateOf(Best());
+    const bool too_large = !tried.point.runs.empty() && !tried.point.error.empty();
     if (!tried.point.runs.empty() || !tried.point.error.empty()) {
       tuned_.tries.push_back(std::move(tried));
     }
-    if (better) {
-      tuned_.best = tuned_.tries.size() - 1;
-      return true;
-    }
+    if (better) tuned_.best = tuned_.tries.size() - 1;
+    if (better) return true;
+    // A run without workers does not show how much memory one needs: from here on, Fits knows.
+    if (too_large) return Propose(predictor, most_runs);
     ++failures;
   }
   tuned_.ended = "no other candidate is predicted to be faster";
@@ -325,8 +328,10 @@ bool TuneRun::Fits(const Spec& spec) const {
   }
   if (most == nullptr) return true;
   const auto more = static_cast<double>(Processes(spec) - Processes(most->spec));
-  return more <= 0 || static_cast<double>(MemoryOf(most->point).value_or(0)) + each * more <=
-                          static_cast<double>(limit);
+  // What needs less than the recorded run may fit, even if that does not.
+  if (most == &tuned_.base && more <= 0) return true;
+  return static_cast<double>(MemoryOf(most->point).value_or(0)) + each * more <=
+         static_cast<double>(limit);
 }
 
 // A step of the walk, if it is worth a run; whether it was better.

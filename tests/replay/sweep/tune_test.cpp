@@ -7,6 +7,7 @@
 
 #include "analyzer/base/thread.h"
 #include "replay/sweep/moves.h"
+#include "replay/sweep/search.h"
 #include "tests/replay/sweep/sweeps.h"
 #include "tests/support/paths.h"
 
@@ -173,6 +174,22 @@ TEST_SUITE("fast") {
     options.limits.memory_bytes = 999'999;  // the bench's runs need 1,000,000
     const Tuned tuned = Done(TuneWith(PredictorOf(spec), spec, &large, options));
     CHECK_FALSE(tuned.best.has_value());
+  }
+
+  TEST_CASE("the search leaves out what runs have shown to have no memory") {
+    const Spec spec = test::SweepSpec();
+    const replay::Predictor predictor = PredictorOf(spec);
+    replay::SearchLimits limits = Options().limits;
+    const auto most = [&] {
+      int64_t workers = 0;
+      for (const replay::Candidate& found : replay::Search(predictor, spec, {}, limits)) {
+        workers = std::max<int64_t>(workers, test::DecodeWorkers(found.spec));
+      }
+      return workers;
+    };
+    CHECK(most() > 3);
+    limits.fits = [](const Spec& s) { return test::DecodeWorkers(s) <= 3; };
+    CHECK(most() == 3);
   }
 
   TEST_CASE("a base that cannot run is an error") {
