@@ -18,13 +18,18 @@ from .watch import Method, pass_on
 
 
 def _hands_out(cls, name, what, watch):
-    """The iterator that the method returns hands out batches: the job gets `watch(iterator, data)`."""
+    """The iterator that the method returns hands out batches: the job gets `watch(iterator, data)`. The
+    library's own code does not: datasets reads the first rows of a stream to learn their types."""
     iterate = vars(cls)[name]
+    library = cls.__module__.partition(".")[0]
 
     @functools.wraps(iterate)
     def iterator_over(data, *args, **kwargs):
         iterator = iterate(data, *args, **kwargs)
         try:
+            asks = sys._getframe(1).f_globals.get("__name__")
+            if isinstance(asks, str) and asks.partition(".")[0] == library:
+                return iterator
             return watch(iterator, data)
         except Exception as error:
             pass_on(error)
