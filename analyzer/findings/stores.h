@@ -34,9 +34,8 @@ struct StoreCase {
   std::string names;         // "read, decode"; of a map that is split "decode (decode_jpeg)"
   bool estimated = false;    // the share: by what its ops usually cost, a map is split
   double element_bytes = 0;  // of what would be stored; 0: unknown
-  double usual_bytes =
-      0;  // likewise, as pictures usually are, where it is unknown; 0: not even that
-  uint64_t elements = 0;  // per epoch; 0: unknown
+  double usual_bytes = 0;    // then: as pictures usually are; 0: unknown, too
+  uint64_t elements = 0;     // per epoch; 0: unknown
 };
 
 // Nothing if the stall has nothing to do with stages that a store could save, or if the spec has a
