@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 #include <numeric>
+#include <set>
 
 #include "analyzer/base/thread.h"
 #include "analyzer/model/job_spec.h"
@@ -46,6 +47,15 @@ bool EndsPass(const model::Run& run, size_t row) {
   return false;
 }
 
+// False for the stages of a loader that a job only evaluates with, between its steps.
+bool FeedsSteps(const model::Run& run, StageId stage) {
+  if (!stage.known()) return true;
+  const LoaderId of = run.stages[stage.value].loader;
+  return std::none_of(run.loaders.begin(), run.loaders.end(), [&](const model::Loader& loader) {
+    return loader.info.id == of && loader.steps == 0;
+  });
+}
+
 // Could the pipeline have kept up on average? Then only bursts emptied the queue, and a larger one
 // would have helped.
 class Bursts {
@@ -68,8 +78,10 @@ Bursts::Bursts(const model::Run& run, const Window& window, const Partition& par
                const SpanTotals& totals, const StepBuckets& buckets)
     : demand_ns_(buckets.size()), buckets_(buckets) {
   size_t step = 0;
+  std::set<uint32_t> ranks;
   for (size_t i = 0; i < partition.steps.size(); ++i) {
     const StepShare& share = partition.steps[i];
+    ranks.insert(share.rank);
     if (share.rank != partition.steps.front().rank) continue;
     int64_t needed = share.end_ns - share.start_ns - share.ns[At(Category::kInputStall)];
     // A job's loader begins a pass when the loop does: it gets nothing ready while the job
@@ -91,8 +103,8 @@ Bursts::Bursts(const model::Run& run, const Window& window, const Partition& par
     const auto& [owner, stage] = key;
     if (model::IsTrainer(run, stage)) continue;
     if (model::IsJob(run) && model::IsTrainer(run, owner)) {
-      // The loop does it itself before it gets a batch, however full the queue is.
-      add(demand_ns_, work, 1);
+      // The loop of each rank does it itself before it gets a batch, however full the queue is.
+      if (FeedsSteps(run, stage)) add(demand_ns_, work, static_cast<uint32_t>(ranks.size()));
       continue;
     }
     add(groups[owner], work, model::IsTrainer(run, owner) ? 1 : WorkersOf(run, owner));

@@ -62,7 +62,7 @@ double LeftOfPixels(int64_t eighths) {
 
 // --- Values: memory and the type decide. Estimates.
 constexpr double kByteNs = 0.06;            // per byte read or written
-constexpr double kWholeBatchByteNs = 0.09;  // likewise of a batch, which no core's cache holds
+constexpr double kWholeBatchByteNs = 0.09;  // of a batch, which no core's cache holds
 constexpr double kHalfNs = 0.6;  // more for each value that becomes a float16, or was one
 constexpr double kValueCall = 300;
 constexpr double kValueError = 0.5;

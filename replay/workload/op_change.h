@@ -34,7 +34,7 @@ struct OpChange {
   std::map<std::string, ChangedCost, std::less<>> whole;
   ChangedCost convert;         // before a batch is copied to the device
   double batch_bytes = 1;      // of a sample in a batch, over the recorded ones
-  double link_bytes = 1;       // likewise over the link
+  double link_bytes = 1;       // the same over the link
   ChangedCost device;          // ops of maps on the device
   double device_launches = 0;  // more of a step
   // Some of this is by usual times, and not by what the run shows.

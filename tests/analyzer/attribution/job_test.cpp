@@ -307,6 +307,10 @@ TEST_SUITE("fast") {
       const StageId fetch = b.Stage("fetch", "map", 1);
       const StageId trainer = b.Stage("trainer", "trainer", 1, true, {fetch});
       b.Queue("loader", 4, fetch);
+      // It evaluates with another loader, without workers.
+      const StageId evaluates = b.Stage("loader2.fetch", "map");
+      b.run.stages[evaluates.value].loader = LoaderId{1};
+      b.run.loaders.emplace_back().info.id = LoaderId{1};
       const TrackId worker = b.Thread("worker 0", fetch);
       const TrackId main = b.Thread("main", trainer);
       int64_t at = 0;
@@ -320,6 +324,7 @@ TEST_SUITE("fast") {
                 .done = at + 120,
                 .batch = batch,
                 .track = main});
+        if (i % 4 == 3) b.Work(main, evaluates, at + 120, at + 1120, {.cpu = 1000});
         at += i % 4 == 3 ? 1120 : 120;
       }
       const model::Run run = b.Take();
