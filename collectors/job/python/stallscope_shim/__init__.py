@@ -21,8 +21,12 @@ when a framework is. Standard library only, Python 3.8 and later.
     rewrites  settings of a re-run, for loaders other than PyTorch's
     trainers  evaluation and checkpoints of training frameworks
     digest    what the trainer got, as one number, in a run that asks for it
-    ops       names for what a data set does inside of a fetch
-    sight     which code of a data set that is
+    ops       which batches are looked into, for what a data set does inside of a fetch
+    samples   one such batch: its ops, under way and ended
+    op_names  what they are named, and which calls count
+    monitored their calls, on Python 3.12 and later
+    profiled  before that
+    sight     which code of a data set is watched
     lines     in which lines of the job's own its time goes
     locks     waits for locks that processes share, and how long a fetch holds them
     tensorflow tf.data, in Keras's fit and in loops of the job's own

@@ -9,7 +9,7 @@ import functools
 import sys
 import types
 
-from . import ops, ring, session
+from . import ring, samples, session
 from .watch import guarded, pass_on, uses
 
 _TAKEN = 20_000  # ns: a lock that nobody else has costs less
@@ -64,8 +64,8 @@ def _stand_back(error):
 def _used(lock, inner):
     code = sys._getframe(2).f_code
     if code is _enter:
-        if ops.sampled() and inner.maxvalue == 1:
-            ops.hold(lock, sys._getframe(3))
+        if samples.sampled() and inner.maxvalue == 1:
+            samples.hold(lock, sys._getframe(3))
         loader = _waits(inner)
         if loader is not None:
             # C alone: what runs below is called once the lock is there.
@@ -73,13 +73,13 @@ def _used(lock, inner):
             return types.SimpleNamespace(
                 __enter__=map(entered, iter(inner.__enter__, _NEVER)).__next__)
     elif code is _exit:
-        ops.let_go(lock)
+        samples.let_go(lock)
     return inner
 
 
 def _acquired(lock, acquire):
     inner = lock.__dict__["_semlock"]
-    holds = ops.sampled() and inner.maxvalue == 1
+    holds = samples.sampled() and inner.maxvalue == 1
     loader = _waits(inner)
     if loader is None and not holds:
         return acquire
@@ -96,12 +96,12 @@ def _acquire(lock, acquire, loader, holds, *args, **kwargs):
     if loader is not None:
         guarded(_entered, loader, since, result)
     if holds and result:
-        guarded(ops.hold, lock, sys._getframe(1))
+        guarded(samples.hold, lock, sys._getframe(1))
     return result
 
 
 def _released(lock, release):
-    ops.let_go(lock)
+    samples.let_go(lock)
     return release
 
 

@@ -1,0 +1,78 @@
+"""What the calls that a sample sees are named, and which of them count as ops."""
+import types
+
+from . import session
+from .loaders import installed
+
+LIBRARIES = frozenset(
+    "fcntl PIL cv2 torchvision torchaudio torchcodec turbojpeg imageio skimage decord av soundfile librosa "
+    "h5py zarr lmdb pyarrow pandas tifffile rasterio nibabel pydicom albumentations kornia "
+    "requests urllib3 urllib boto3 botocore s3fs gcsfs fsspec aiohttp transformers tokenizers "
+    "webdataset datasets sqlite3 zipfile tarfile gzip lzma bz2 zlib".split())
+_TRIVIAL = frozenset((len, isinstance, range, getattr, hasattr, super, int, float, type, id, iter))
+_FUNCTION = types.FunctionType
+_NATIVE = (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType)
+
+known = {}  # what a caller knows a call by → the op's id
+
+
+def of(callee, caller, line):
+    """The id of the op, by what is called and where."""
+    kind = type(callee)
+    code = None
+    if kind is types.MethodType:
+        code = getattr(callee.__func__, "__code__", None)
+        name = getattr(callee.__func__, "__qualname__", str(kind))
+    elif kind is _FUNCTION:
+        code, name = callee.__code__, callee.__qualname__
+        if "." not in name and installed(code.co_filename):
+            name = callee.__module__.rpartition(".")[2] + "." + name
+    elif isinstance(callee, type):
+        name = callee.__qualname__
+        code = getattr(callee.__dict__.get("__init__"), "__code__", None)
+    elif kind in _NATIVE or kind.__name__ == "cython_function_or_method":
+        name = callee.__qualname__
+        holder = getattr(callee, "__module__", None) or getattr(
+            getattr(callee, "__self__", None), "__name__", None)
+        if name.startswith("_VariableFunctions"):
+            name = "torch." + callee.__name__
+        elif isinstance(holder, str) and "." not in name and holder != "builtins":
+            name = holder + "." + name
+    else:  # an instance: a transform
+        name = kind.__qualname__
+        for method in ("forward", "__call__"):
+            function = kind.__dict__.get(method)
+            code = code or getattr(function, "__code__", None)
+    return define(name, code, caller, line)
+
+
+def define(name, code, caller, line):
+    name = name.replace("<locals>.", "")
+    if code is not None and (not installed(code.co_filename) or installed(caller.co_filename)):
+        file, line = code.co_filename, code.co_firstlineno
+    else:
+        file = caller.co_filename
+    return session.string(name, session.absolute(file), line)
+
+
+def counts(callee, code, sight):
+    """Inside of the data set's own functions: is this call an op?"""
+    if code is not None and (code in sight.own or code in sight.roots):
+        return True
+    module = getattr(callee, "__module__", None) or type(callee).__module__
+    return isinstance(module, str) and module.partition(".")[0] in LIBRARIES
+
+
+def trivial(callee):
+    # An object of the job's may hash and compare by code of its own.
+    return type(callee) in (type, types.BuiltinFunctionType) and callee in _TRIVIAL
+
+
+def code_of(callee):
+    """Of a plain function or method: its end is not reported with the call."""
+    if type(callee) is types.MethodType:
+        callee = callee.__func__
+    return callee.__code__ if type(callee) is _FUNCTION else None
+
+
+session.fork_hooks.append(known.clear)

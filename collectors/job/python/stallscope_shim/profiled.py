@@ -1,0 +1,110 @@
+"""The calls of a sample before Python 3.12: `sys.setprofile`, which makes every call dearer."""
+import sys
+
+from . import lines, op_names, samples, session
+from .loaders import installed
+
+LOSES_CHANGES = True  # of variables that another thread has changed meanwhile
+_SHIM = __file__[:-len("profiled.py")]
+
+
+def _profile(frame, event, arg):
+    sample = samples.current
+    if sample is None:
+        return
+    sample.events += 1
+    stack = sample.stack
+    sight = sample.sight
+    code = frame.f_code
+    if event == "call":
+        caller = frame.f_back
+        outer = caller.f_code if caller is not None else None
+        if code in sight.entries:
+            key = (code, None, None)
+            op = op_names.known.get(key)
+            if op is None:
+                first = frame.f_locals.get("self")
+                name = sight.entries[code] or "%s.%s" % (type(first).__qualname__, code.co_name)
+                op = op_names.known[key] = op_names.define(name, code, code, 0)
+            sample.enter(op, frame)
+        elif outer in sight.roots:
+            _enter_frame(sample, frame, code, caller)
+        elif outer in sight.own and (
+                code in sight.own or
+                frame.f_globals.get("__name__", "").partition(".")[0] in op_names.LIBRARIES):
+            _enter_frame(sample, frame, code, caller)
+    elif event == "return":
+        over = code is sight.fetch  # by an exception: else the collate function came first
+        if stack and stack[-1].mark is frame:
+            sample.leave()
+            over = sight.fetch is None and not stack  # the collate function, which may have failed
+        if over:
+            end()
+    elif event == "c_call":
+        if code in sight.roots:
+            if op_names.trivial(arg):
+                return
+        elif code not in sight.own or not op_names.counts(arg, None, sight):
+            return
+        key = (code, frame.f_lineno, arg.__qualname__)
+        op = op_names.known.get(key)
+        if op is None:
+            op = op_names.known[key] = op_names.of(arg, code, frame.f_lineno)
+        sample.enter(op, (frame, arg))
+    elif stack and type(stack[-1].mark) is tuple and stack[-1].mark[0] is frame:
+        sample.leave()  # c_return, c_exception
+
+
+def _enter_frame(sample, frame, code, caller):
+    """A Python function that counts as an op. Of a callable object, its class has the name."""
+    obj = None
+    if code.co_filename.startswith(_SHIM):
+        return
+    if code.co_name in ("__call__", "forward", "_call_impl", "_wrapped_call_impl", "__init__"):
+        obj = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
+        if obj is not None and code.co_name != "__init__" and sample.sight.composed(obj):
+            return
+    key = (caller.f_code, caller.f_lineno, code if obj is None else type(obj))
+    op = op_names.known.get(key)
+    if op is None:
+        if obj is not None and code.co_name == "__init__":
+            op = op_names.of(type(obj), caller.f_code, caller.f_lineno)
+        elif obj is not None:
+            op = op_names.of(obj, caller.f_code, caller.f_lineno)
+        else:
+            op = op_names.define(_qualified(frame, code), code, caller.f_code, caller.f_lineno)
+        op_names.known[key] = op
+    sample.enter(op, frame)
+
+
+def _qualified(frame, code):
+    if code.co_name in frame.f_globals and installed(code.co_filename):
+        return "%s.%s" % (frame.f_globals.get("__name__", "").rpartition(".")[2], code.co_name)
+    name = getattr(code, "co_qualname", None)  # Python 3.11
+    if name is None:
+        name = code.co_name
+        if code.co_varnames[:1] == ("self",):
+            name = "%s.%s" % (type(frame.f_locals.get("self")).__qualname__, name)
+    return name
+
+
+def begin(sight, timed):
+    """A sample that the calling thread takes from now on; None if the job has a profiler of its own."""
+    if sys.getprofile() is not None:
+        session.say("the job has a profiler of its own: ops inside of a fetch are not recorded")
+        return None
+    sample = samples.Sample(sight)
+    timing = lines.Lines() if timed else None
+    if timing is not None and lines.trace(timing):
+        sample.lines = timing
+    sys.setprofile(_profiler)
+    return sample
+
+
+def end(_=None):
+    if sys.getprofile() is _profiler:
+        sys.setprofile(None)
+    lines.stop()
+
+
+_profiler = samples.guard(_profile, end)

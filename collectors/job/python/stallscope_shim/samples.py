@@ -1,0 +1,144 @@
+"""One batch that is looked into: the ops under way, those that have ended, and what is written of them.
+
+A process takes one sample at a time, in one thread. Which calls are ops is told by `monitored.py` or
+`profiled.py`; a lock that other processes share is one while it is held.
+"""
+from _thread import get_ident
+
+from . import ring, session
+from .op_names import known
+from .watch import pass_on
+
+_SHORT = 20_000  # ns: shorter calls are a part of the one around them, if they are few
+MOST = 600  # calls per batch that are spans of their own
+_DISTORTS = 20  # timing lines may take at most 1/20 of a batch whose ops are shown
+
+current = None  # the sample that is being taken in this process
+
+
+class _Call:
+    """An op under way. `mark`: what its end is known by."""
+
+    __slots__ = ("op", "mark", "depth", "time", "cpu", "inside", "cpu_inside")
+
+    def __init__(self, op, mark):
+        self.op = op
+        self.mark = mark
+        self.depth = 1
+        self.inside = self.cpu_inside = 0  # ns of the ops inside
+        # A thread is often preempted where the kernel reads its CPU clock: that is within the op.
+        self.time = ring.now()
+        self.cpu = ring.cpu()
+
+
+class Sample:
+    """One batch: the ops under way, innermost last, and those that have ended."""
+
+    def __init__(self, sight):
+        self.sight = sight
+        self.thread = get_ident()
+        self.stack = []
+        self.long = []  # calls that have ended and are not short: (op, start, end, CPU ns, own ns)
+        self.sums = {}  # op → [own ns, own CPU ns], of all calls that have ended
+        self.held = {}  # op of a lock → ns, those of the ops inside included
+        self.first = None  # when the first call began
+        self.calls = 0
+        self.events = 0
+        self.lines = None  # a lines.Lines
+        self.began = ring.now()
+
+    def enter(self, op, mark):
+        self.stack.append(_Call(op, mark))
+
+    def leave(self):
+        call = self.stack.pop()
+        cpu = ring.cpu() - call.cpu
+        time = ring.now()
+        wall = time - call.time
+        if self.stack:
+            outer = self.stack[-1]
+            outer.inside += wall
+            outer.cpu_inside += cpu
+        own = wall - call.inside
+        self.calls += 1
+        if type(call.mark) is tuple and call.mark[0] is _LOCK:
+            self.held[call.op] = self.held.get(call.op, 0) + wall
+        if self.first is None or call.time < self.first:
+            self.first = call.time
+        if wall >= _SHORT and len(self.long) < MOST:
+            self.long.append((call.op, call.time, time, cpu, own))
+        sums = self.sums.setdefault(call.op, [0, 0])
+        sums[0] += own
+        sums[1] += cpu - call.cpu_inside
+
+    def write(self, stage, put):
+        while self.stack:
+            self.leave()
+        if self.lines is not None:
+            self.lines.keep()
+            if self.lines.spent * _DISTORTS > ring.now() - self.began:
+                return
+        own = sum(wall for wall, _ in self.sums.values())
+        if own - sum(c[4] for c in self.long) <= own // 10:
+            for op, start, end, cpu, _ in self.long:
+                put(end, ring.named(ring.OP, op, start, end, stage, cpu))
+        else:
+            # Many short ones: one span per op with its own time, one behind the other.
+            time = self.first
+            for op, (wall, cpu) in self.sums.items():
+                if op not in self.held:
+                    put(time, ring.named(ring.OP, op, time, time + wall, stage, max(cpu, 0)))
+                    time += wall
+            for op, wall in self.held.items():  # around those inside
+                put(time, ring.named(ring.OP, op, self.first, self.first + wall, stage))
+
+
+_LOCK = object()  # in the mark of a lock that is held
+
+
+def sampled():
+    """The calling thread makes a batch that is looked into."""
+    return current is not None and current.thread == get_ident()
+
+
+def hold(lock, frame):
+    """It takes a lock that other processes share, in the line where `frame` is."""
+    key = (frame.f_code, frame.f_lineno, type(lock))
+    op = known.get(key)
+    if op is None:
+        op = known[key] = session.string("multiprocessing.%s held" % type(lock).__name__,
+                                          session.absolute(frame.f_code.co_filename), frame.f_lineno)
+    current.enter(op, (_LOCK, id(lock), True))
+
+
+def let_go(lock):
+    sample = current
+    if sample is None or sample.thread != get_ident():
+        return
+    if not any(_is_of(lock, call.mark) for call in sample.stack):
+        return
+    while sample.stack:
+        mark = sample.stack[-1].mark
+        sample.leave()
+        if _is_of(lock, mark):
+            return
+
+
+def _is_of(lock, mark):
+    return type(mark) is tuple and mark[0] is _LOCK and mark[1] == id(lock)
+
+
+def guard(callback, stop=lambda: None):
+    """The callback of an interpreter's hook. After an error it sees no more samples."""
+    def guarded(*args):
+        global current
+        try:
+            return callback(*args)
+        except Exception as error:
+            pass_on(error)
+            current = None
+            stop()
+            session.say("ops inside of a fetch are no longer recorded: %s: %s" %
+                        (type(error).__name__, error))
+
+    return guarded
