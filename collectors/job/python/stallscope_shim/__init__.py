@@ -9,6 +9,7 @@ when a framework is. Standard library only, Python 3.8 and later.
     watch     sees a method being called, or a field being used, without standing in the call chain
     loaders   identity, settings and stages of the job's DataLoaders
     plain     loops without a DataLoader: iterators of the job's own and of other libraries
+    found     loops over iterators that nobody has named, from Python 3.12 on
     api       what the module `stallscope` does: the batches, stages and steps that a job names
     spans     such stages, while they run
     call_site the call that constructs a loader, as it is written
@@ -68,6 +69,7 @@ def start(folder):
     for name in ("keras.src.backend.tensorflow.trainer", "tf_keras.src.engine.training"):
         imports.call(name, _keras)
     imports.call("jax", _jax)
+    imports.call("jax._src.array", _arrays)
     for name in ("tensorflow.python.data.ops.map_op", "tensorflow.python.data.ops.interleave_op"):
         imports.call(name, _rewrites)
     for name in ("grain._src.python.options", "nvidia.dali.pipeline",
@@ -183,3 +185,9 @@ def _jax(module):
     session.note("framework", {
         "name": "jax", "version": str(getattr(module, "__version__", None))})
     profile.windows.use(profilers.of_jax)
+
+
+def _arrays(module):
+    from . import found
+
+    found.attach(module)

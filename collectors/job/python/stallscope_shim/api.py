@@ -9,7 +9,8 @@ import operator
 import sys
 from _thread import get_ident
 
-from . import loaders, plain, ring, session, steps
+from . import loaders, ops, plain, ring, session, steps
+from .sight import CollateSight
 from .spans import Spans, stage_of
 from .watch import Instead, guarded, pass_on
 
@@ -61,11 +62,12 @@ class _Loop(Instead):
 class stage:
     """As the module `stallscope` documents it. May be entered by several threads at a time."""
 
-    __slots__ = ("name", "entered")
+    __slots__ = ("name", "entered", "function")
 
-    def __init__(self, name):
+    def __init__(self, name, function=None):
         self.name = str(name)[:200]
         self.entered = {}  # thread → where it has entered this
+        self.function = function  # the Entered of what this decorates
 
     def __enter__(self):
         guarded(self._enter)
@@ -74,9 +76,16 @@ class stage:
     def _enter(self):
         here = _spans_here()
         self.entered.setdefault(get_ident(), []).append(here)
-        if here is not None:
-            cpu = ring.cpu()
-            here[0].enter(self.name, ring.now(), cpu)
+        if here is None:
+            return
+        spans, _, _, loader = here
+        at = self.function or _entered(self.name, sys._getframe(3))
+        cpu = ring.cpu()
+        spans.enter(self.name, ring.now(), cpu)
+        if at is not None and loader is None:
+            _places.setdefault(self.name, at.place)
+        elif at is not None:
+            plain.stage_watcher(self.name).begin(at, loader)
 
     def __exit__(self, *_):
         guarded(self._leave)
@@ -85,7 +94,9 @@ class stage:
         here = self.entered[get_ident()].pop()
         if here is None:
             return
-        spans, write, wait = here
+        spans, write, wait, loader = here
+        if loader is not None:
+            plain.stage_watcher(self.name).end(spans.add)
         began = spans.open[0][1] if spans.open else None
         time = ring.now()
         spans.leave(time, ring.cpu())
@@ -102,6 +113,7 @@ class stage:
 
     def __call__(self, function):
         name = self.name
+        at = _called(function)
         if isinstance(function, (staticmethod, classmethod)):
             return type(function)(self(function.__func__))
         if isinstance(function, type) or inspect.iscoroutinefunction(function) or (
@@ -113,15 +125,15 @@ class stage:
 
             @functools.wraps(function)
             def generate(*args, **kwargs):
-                return _Generator(function(*args, **kwargs), name)
+                return _Generator(function(*args, **kwargs), name, at)
 
             return generate
         if not inspect.isfunction(function):
-            return _Staged(function, name)
+            return _Staged(function, name, at)
 
         @functools.wraps(function)
         def call(*args, **kwargs):
-            with stage(name):
+            with stage(name, at):
                 return function(*args, **kwargs)
 
         return call
@@ -133,31 +145,31 @@ stage.__module__ = "stallscope"  # what is pickled in a recording is readable wi
 class _Staged(Instead):
     """A callable of the job's that is no plain function: a transform, a bound method, a partial."""
 
-    def __init__(self, function, name):
+    def __init__(self, function, name, at):
         Instead.__init__(self, function)
-        self._stallscope_name = name
+        self._stallscope_stage = name, at
 
     def __call__(self, *args, **kwargs):
-        with stage(self._stallscope_name):
+        with stage(*self._stallscope_stage):
             return self._stallscope_original(*args, **kwargs)
 
     def __reduce_ex__(self, _):
         return (operator.methodcaller("__call__", self._stallscope_original),
-                (stage(self._stallscope_name),))
+                (stage(self._stallscope_stage[0]),))
 
 
 class _Generator(Instead):
     """A generator of the job's, each of whose elements is made in a stage."""
 
-    def __init__(self, generator, name):
+    def __init__(self, generator, name, at):
         Instead.__init__(self, generator)
-        self._stallscope_name = name
+        self._stallscope_stage = name, at
 
     def __iter__(self):
         return self
 
     def __next__(self):
-        with stage(self._stallscope_name):
+        with stage(*self._stallscope_stage):
             return next(self._stallscope_original)
 
 
@@ -166,35 +178,62 @@ def step():
     guarded(steps.trainer.optimizer_step)
 
 
+# Where a stage is entered.
+
+_SHIM = __file__[:-len("api.py")]
+_sites = {}  # (name, code, line) → Entered
+_places = {}  # name of a stage that is an op → its file and line
+
+
+def _entered(name, frame):
+    if frame.f_code.co_filename.startswith(_SHIM):
+        return None  # it decorates what is not Python's, or not the job's
+    key = (name, frame.f_code, frame.f_lineno)
+    at = _sites.get(key)
+    if at is None:
+        at = _sites[key] = ops.Entered(name, frame.f_code, frame.f_lineno, False)
+    return at
+
+
+def _called(function):
+    """What a decorated function is when it is called; None for one that is not the job's own."""
+    if isinstance(function, (staticmethod, classmethod)):
+        return None
+    code, name = next(iter(CollateSight(function).entries.items()), (None, ""))
+    return code and ops.Entered(name, code, code.co_firstlineno, True)
+
+
 # Where a stage counts.
 
 
 def _op_of(stage):
     def write(name, start, end, cpu):
-        return ring.named(ring.OP, session.string(name), start, end, stage, cpu)
+        op = session.string(name, *_places.get(name, ()))
+        return ring.named(ring.OP, op, start, end, stage, cpu)
 
     return write
 
 
 def _spans_here():
     """(spans of the calling thread, how they are written where no batch does it, whether that can
-    wait for what the thread writes next); None where nothing of it would be seen."""
+    wait for what the thread writes next, the loader of which it is a stage, if it is one); None where
+    nothing of it would be seen."""
     batch = plain.here.active
     if batch is not None:
-        return batch.spans, None, True
+        return batch.spans, None, True, batch.loader
     spans = plain.here.spans
     if spans is None:
         spans = plain.here.spans = Spans()
     stage = _fetching()
     if stage is not None:
-        return spans, _op_of(stage), True
+        return spans, _op_of(stage), True, None
     if loaders.trains():
-        return (spans, _op_of(loaders.trainer_stage()), True) if steps.trainer.current else None
+        return (spans, _op_of(loaders.trainer_stage()), True, None) if steps.trainer.current else None
     loader = plain.loader_of_thread()
     if loader is None:
         return None
     return spans, lambda name, start, end, cpu: ring.work(
-        stage_of(loader, name), ring.NONE, start, end, cpu), False
+        stage_of(loader, name), ring.NONE, start, end, cpu), False, loader
 
 
 def _fetching():

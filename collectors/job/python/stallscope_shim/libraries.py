@@ -5,7 +5,7 @@
     grain        its own DataLoader, and chains of nodes
     DALI         the iterators of its plugins for torch, JAX and others
 
-Inside of a DataLoader these data sets are part of its fetch: `ops.py` names their work there.
+Inside of a DataLoader these data sets are part of its fetch: `sight.py` names their work there.
 """
 import functools
 import multiprocessing

@@ -6,6 +6,7 @@ from _thread import get_ident
 from . import lines, op_names, samples, session
 
 LOSES_CHANGES = False
+_OURS = (__package__, "stallscope")
 _TOOL = 4
 _tool_taken = None
 
@@ -21,7 +22,7 @@ def _on_call(code, offset, callee, _):
         sample.leave()  # it was called from here, and has returned without a word
     inner = op_names.code_of(callee)
     module = getattr(callee, "__module__", None) or type(callee).__module__
-    if isinstance(module, str) and module.startswith(__package__):
+    if isinstance(module, str) and module.partition(".")[0] in _OURS:
         return sys.monitoring.DISABLE  # a stage that the job names
     if op_names.trivial(callee) or (code not in sight.roots and not op_names.counts(callee, inner, sight)):
         return sys.monitoring.DISABLE  # this call, until the next sample: it may be in a hot loop

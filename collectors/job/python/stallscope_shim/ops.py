@@ -12,7 +12,8 @@ calls dearer, on fewer batches.
 import sys
 
 from . import lines, op_names, ring, samples, session
-from .sight import CollateSight, Sight, shares
+from .sight import CollateSight, Sight, StageSight, shares
+from .spans import stage_of
 
 if hasattr(sys, "monitoring"):
     from . import monitored as calls
@@ -35,8 +36,9 @@ class Watcher:
     """Of one fetcher: decides which of its batches are looked into. The first ones are cold, and come
     before the trainer's steps are steady: in a job's first pass they are left out."""
 
-    def __init__(self, generation):
+    def __init__(self, generation, look=Sight):
         self.first = not generation
+        self.look = look
         self.sight = None  # what is known of the data set
         self.skipped = 1 if generation else _COLD
         self.off = session.settings().get("profile") == "off"
@@ -64,7 +66,7 @@ class Watcher:
         if self.credit <= 0:
             return
         if self.sight is None:
-            self.sight = Sight(fetcher)
+            self.sight = self.look(fetcher)
             if calls.LOSES_CHANGES and shares(self.sight):
                 self.off = True
                 session.say("a function of the data set changes variables of another one: with this "
@@ -110,6 +112,39 @@ class Watcher:
             timed = 0 if sample.lines is None else sample.lines.events
             inside = (sample.events + timed) * 800 + min(sample.calls, samples.MOST) * 5000
             self.credit -= ring.now() - time + inside
+
+
+class Entered:
+    """Where a stage of the job's is entered: in a `with`, or when a function is `called`."""
+
+    __slots__ = ("op", "code", "place", "called")
+
+    def __init__(self, op, code, line, called):
+        self.op = op.replace("<locals>.", "")
+        self.code = code
+        self.place = (session.absolute(code.co_filename), line)
+        self.called = called
+
+
+class StageWatcher(Watcher):
+    """Of a stage that the job names, in one thread: of some of the times that it is entered."""
+
+    def __init__(self, name):
+        super().__init__(0, StageSight)
+        self.name = name
+
+    def begin(self, entered, loader):
+        if self.running is not None:  # within itself
+            return
+        self.loader = loader
+        super().begin(entered, None)
+        if self.running is not None and not entered.called:
+            self.running.enter(session.string(entered.op, *entered.place), (None, None, True))
+
+    def end(self, put):
+        if self.running is not None:
+            self.stage = stage_of(self.loader, self.name)
+            super().end(put)
 
 
 class Whole:

@@ -32,6 +32,7 @@ class _Here(_local):
     active = None  # the watched iterator that makes a batch, or the thread's _Maker
     spans = None
     maker = None
+    stages = None  # {name: StageWatcher}
 
 
 here = _Here()
@@ -39,7 +40,7 @@ here = _Here()
 
 def _forked():
     global _latest, _elsewhere
-    here.active = here.spans = here.maker = None
+    here.active = here.spans = here.maker = here.stages = None
     _sources.clear()
     _passes.clear()
     _latest = None
@@ -47,6 +48,19 @@ def _forked():
 
 
 session.fork_hooks.append(_forked)
+
+
+def stage_watcher(name):
+    """Of the calling thread. The stages around it, which are looked into, leave the next time to it."""
+    if here.stages is None:
+        here.stages = {}
+    watcher = here.stages.get(name)
+    if watcher is None:
+        watcher = here.stages[name] = ops.StageWatcher(name)
+    for other in here.stages.values():
+        if other.running is not None and other is not watcher:
+            other.skipped = max(1, other.skipped)
+    return watcher
 
 
 def making():
@@ -140,6 +154,8 @@ class _Pass:
         loader, item = self.loader, self.item
         if not loader.workers and not self.count & (self.count - 1):
             guarded(_look_for_workers, loader)
+        for watcher in here.stages.values() if here.stages and self.spans.open else ():
+            watcher.end(self.spans.add)  # of a stage in which a generator yields
         time, cpu = ring.now(), ring.cpu()
         self.spans.pause(time, cpu)
         words = self.spans.words(self.at or self.began, self._stage_words)
@@ -188,6 +204,11 @@ def _loader_of(**line):
     loader = loaders.Loader(0, 0, True, False, stages=_STAGES, **line)
     loader.named = {}  # the job's own stages
     return loader
+
+
+def pass_over(loader):
+    """For those who tell it when a batch is asked for, and when it has come."""
+    return _Pass(loader, None, None)
 
 
 def watch(iterator, data, place, dataset, settings=(), samples=None):

@@ -87,10 +87,10 @@ class Sample:
             time = self.first
             for op, (wall, cpu) in self.sums.items():
                 if op not in self.held:
-                    put(time, ring.named(ring.OP, op, time, time + wall, stage, max(cpu, 0)))
+                    put(time + wall, ring.named(ring.OP, op, time, time + wall, stage, max(cpu, 0)))
                     time += wall
             for op, wall in self.held.items():  # around those inside
-                put(time, ring.named(ring.OP, op, self.first, self.first + wall, stage))
+                put(self.first + wall, ring.named(ring.OP, op, self.first, self.first + wall, stage))
 
 
 _LOCK = object()  # in the mark of a lock that is held

@@ -242,6 +242,19 @@ def _within(code):
     return found
 
 
+class StageSight(Sight):
+    """The function whose calls are a stage that the job names, or where it enters one."""
+
+    def __init__(self, entered):
+        self.roots = {entered.code}
+        self.own = set()
+        self.entries = {entered.code: entered.op} if entered.called else {}
+        self.chains = set()
+        self.fetch = None
+        self._functions(_module_of(entered.code))
+        self.own -= self.roots
+
+
 class CollateSight:
     """The job's own function that makes a batch of its elements, as one op."""
 

@@ -12,7 +12,8 @@ class Spans:
 
     def __init__(self):
         self.open = []  # [name, since or None while paused, CPU then, ns inside, CPU ns inside]
-        self.ended = []  # (name, start, end, CPU ns)
+        self.ended = []  # (end, name, start, CPU ns)
+        self.ops = []  # (end, words), of the ops inside of them
         self.sums = {}  # name → [own ns, own CPU ns]
 
     def enter(self, name, time, cpu):
@@ -32,7 +33,7 @@ class Spans:
             self.open[index - 1][3] += wall
             self.open[index - 1][4] += used
         if len(self.ended) < _MOST:
-            self.ended.append((name, since, time, used))
+            self.ended.append((time, name, since, used))
         own = self.sums.setdefault(name, [0, 0])
         own[0] += wall - inside
         own[1] += used - inside_cpu
@@ -48,16 +49,22 @@ class Spans:
             if entry[1] is None:
                 entry[1:] = [time, cpu, 0, 0]
 
+    def add(self, end, words):
+        """An op has been seen in the innermost one."""
+        self.ops.append((end, words))
+
     def words(self, begin, write):
         """What has ended since the last time, as words; many spans as one per stage."""
         if not self.sums:
             return ()
-        ended, sums = self.ended, self.sums
-        self.ended, self.sums = [], {}
+        ended, sums, ops = self.ended, self.sums, self.ops
+        self.ended, self.sums, self.ops = [], {}, []
         words = ()
         if len(ended) < _MOST:
-            for name, start, end, cpu in ended:
-                words += write(name, start, end, cpu)
+            ops += [(end, write(name, start, end, cpu)) for end, name, start, cpu in ended]
+        for _, each in sorted(ops, key=lambda op: op[0]):
+            words += each
+        if len(ended) < _MOST:
             return words
         for name, (wall, cpu) in sums.items():
             words += write(name, begin, begin + wall, cpu)

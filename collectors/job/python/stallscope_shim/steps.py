@@ -212,6 +212,9 @@ class Trainer:
             return self._train_behind(own)
         loop = own if own.last is not None else self.latest
         if loop is None:
+            from . import found
+
+            found.hint()
             return
         step = loop.current
         # Behind a loop, it is the loop's: of a whole pass, or by another thread.

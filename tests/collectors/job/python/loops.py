@@ -334,5 +334,119 @@ def in_a_data_set():
         loop(DataLoader(Data(), batch_size=4, num_workers=workers))
 
 
+def work(seconds):
+    burn(seconds)
+
+
+@stallscope.stage("resize")
+def resize(i):
+    work(0.001)
+    return [i] * 4
+
+
+@job
+def stages_with_work_inside():
+    def made(count):
+        for i in range(count):
+            with stallscope.stage("decode"):
+                work(0.002)
+                with stallscope.stage("inner"):
+                    work(0.001)
+            yield resize(i)
+
+    loop(stallscope.loader(made(40)))
+
+
+# Loops that nobody names.
+
+
+def array():
+    from jax._src.array import ArrayImpl
+
+    return ArrayImpl()
+
+
+def rows(count=20):
+    for i in range(count):
+        work(0.001)
+        yield [i] * 4
+
+
+def over(batches):
+    for batch in batches:
+        print(batch)
+        array().block_until_ready()
+
+
+@job
+def unnamed():
+    over(rows())
+
+
+@job
+def unnamed_epochs():
+    for _ in range(3):
+        for i, batch in enumerate(rows()):
+            if i == 10:
+                break
+            float(array())
+            print(i, batch)
+
+
+class Rows:
+    def __init__(self):
+        self.left = 20
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        work(0.001)
+        self.left -= 1
+        if self.left < 0:
+            raise StopIteration
+        return [1] * 4
+
+
+@job
+def unnamed_next():
+    source = iter(Rows())
+    while True:
+        try:
+            batch = next(source)
+        except StopIteration:
+            break
+        print(batch)
+        array().block_until_ready()
+
+
+@job
+def unnamed_optimizer():
+    import torch
+
+    optimizer = torch.optim.SGD()
+    for batch in rows():
+        print(batch)
+        optimizer.step()
+
+
+@job
+def at_hand():
+    over(list(rows()))
+
+
+@job
+def raised_into():
+    def bad():
+        yield from rows(8)
+        raise ValueError("the ninth batch")
+
+    try:
+        over(bad())
+    except ValueError as error:
+        print(error)
+    loop(stallscope.loader(rows(3)))
+
+
 if __name__ == "__main__":
     JOBS[sys.argv[1]]()

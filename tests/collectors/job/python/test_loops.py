@@ -168,6 +168,49 @@ class Loops(Case):
         for step in session.steps:
             self.assertIn(made_of[step.item] & own, inner)
 
+    def test_stages_have_ops_and_places(self):
+        session = self.record("stages_with_work_inside")
+        self.assertEqual([], session.said)
+        seen = {(e.stage, e.extra[1]) for _, e in session.events("named") if e.extra[0] == 7}
+        for op in (("decode", "decode"), ("decode", "work"), ("inner", "work"), ("resize", "resize"),
+                   ("resize", "work")):
+            self.assertIn(op, seen)
+        self.assertFalse({stage for stage, _ in seen} - {"decode", "inner", "resize"})
+        with open(os.path.join(HERE, "loops.py")) as f:
+            lines = f.read().split("\n")
+        entered = {op["name"]: lines[op["line"] - 1].strip() for op in session.main.names["op"]}
+        self.assertEqual('with stallscope.stage("decode"):', entered["decode"])
+        self.assertIn(entered["resize"], ('@stallscope.stage("resize")', "def resize(i):"))
+        for stage in ("decode", "inner", "resize"):
+            spans = self.named(session, stage)
+            for _, op in session.events("named", stage):
+                self.assertTrue([s for s in spans if s.start <= op.start and op.end <= s.end])
+
+    @unittest.skipUnless(hasattr(sys, "monitoring"), "needs Python 3.12")
+    def test_a_loop_that_nobody_names(self):
+        for name, steps, kind, data in (
+                ("unnamed", 18, "generator", "rows"), ("unnamed_epochs", 31, "generator", "rows"),
+                ("unnamed_next", 18, "iterable", "Rows"), ("unnamed_optimizer", 18, "generator", "rows")):
+            with self.subTest(name):
+                shutil.rmtree(self.session, True)
+                session = self.record(name)
+                self.assertEqual([], session.said)
+                self.assertEqual([4] * steps, [s.extra["samples"] for s in session.steps])
+                (loader,) = session.main.names["loader"]
+                self.assertEqual((kind, data), (loader["kind"], loader["dataset"]))
+                self.assertTrue(loader["where"]["file"].endswith("loops.py"))
+                self.assertTrue(self.named(session, "fetch"))
+                self.assertIn("work", session.main.texts().values())
+
+    def test_batches_that_are_at_hand_are_not_waited_for(self):
+        self.assertEqual([], self.record("at_hand").steps)
+
+    @unittest.skipUnless(hasattr(sys, "monitoring"), "needs Python 3.12")
+    def test_an_exception_out_of_a_loop_that_nobody_names(self):
+        session = self.record("raised_into")
+        self.assertEqual([], session.said)
+        self.assertEqual(3, len([s for s in session.steps if s.item >> 48]))
+
     def test_an_exception_has_the_same_traceback(self):
         self.record("raises", errors=sys.version_info >= (3, 11))
         self.assertEqual(1, self.code)
