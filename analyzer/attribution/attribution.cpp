@@ -116,10 +116,11 @@ struct Groundwork {
         buckets(partition.steps),
         totals(PassOverSpans(views, window, buckets, threads, cancel)),
         split(views, totals, TimesOfThreads(run, window, counters)),
-        serial(SerialStages(run)) {}
+        serial(SerialStages(run)),
+        cpu(UseOfCpu(run, window, counters)) {}
   // It points into this.
   BlameInput ForBlame() const {
-    return {run, window, partition, views, totals, split, buckets, serial};
+    return {run, window, partition, views, totals, split, buckets, serial, cpu.cores};
   }
 
   const model::Run& run;
@@ -131,6 +132,7 @@ struct Groundwork {
   const SpanTotals totals;
   const WorkSplit split;
   const std::vector<bool> serial;
+  const CpuUse cpu;
 };
 
 namespace {
@@ -152,7 +154,7 @@ std::optional<Attribution> Attribute(const Groundwork& ground, unsigned threads,
   result.window = window;
   uint64_t samples = 0;
   for (const StepShare& step : partition.steps) samples += step.samples;
-  result.cpu = UseOfCpu(run, window, ground.counters);
+  result.cpu = ground.cpu;
 
   StallBlame blame = BlameStalls(ground.ForBlame(), threads, cancel);
   if (cancel.requested()) return std::nullopt;

@@ -60,59 +60,90 @@ bool FeedsSteps(const model::Run& run, StageId stage) {
 // would have helped.
 class Bursts {
  public:
-  Bursts(const model::Run& run, const Window& window, const Partition& partition,
-         const SpanTotals& totals, const StepBuckets& buckets);
+  explicit Bursts(const BlameInput& input);
 
   // Capacity over the 64 batches before and after a counted step (of its rank) is at least 1.05
   // times what the trainer would have taken without stalls.
   bool OnlyBursts(size_t counted_step) const;
 
  private:
+  void AddDemand(const BlameInput& input);
+  void AddNeeds(const BlameInput& input);
+
   // By bucket.
-  std::vector<double> demand_ns_;              // step time that no batch's lateness makes longer
-  std::vector<std::vector<double>> needs_ns_;  // a group of threads or a stage: work / workers
+  std::vector<double> demand_ns_;  // step time that no batch's lateness makes longer
+  // A group of threads or a stage: work / workers; all of them: CPU time / cores.
+  std::vector<std::vector<double>> needs_ns_;
+  std::set<uint32_t> ranks_;
   const StepBuckets& buckets_;
 };
 
-Bursts::Bursts(const model::Run& run, const Window& window, const Partition& partition,
-               const SpanTotals& totals, const StepBuckets& buckets)
-    : demand_ns_(buckets.size()), buckets_(buckets) {
+Bursts::Bursts(const BlameInput& input)
+    : demand_ns_(input.buckets.size()), buckets_(input.buckets) {
+  AddDemand(input);
+  AddNeeds(input);
+}
+
+void Bursts::AddDemand(const BlameInput& input) {
   size_t step = 0;
-  std::set<uint32_t> ranks;
-  for (size_t i = 0; i < partition.steps.size(); ++i) {
-    const StepShare& share = partition.steps[i];
-    ranks.insert(share.rank);
-    if (share.rank != partition.steps.front().rank) continue;
+  for (size_t i = 0; i < input.partition.steps.size(); ++i) {
+    const StepShare& share = input.partition.steps[i];
+    ranks_.insert(share.rank);
+    if (share.rank != input.partition.steps.front().rank) continue;
     int64_t needed = share.end_ns - share.start_ns - share.ns[At(Category::kInputStall)];
     // A job's loader begins a pass when the loop does: it gets nothing ready while the job
     // evaluates between two.
-    if (EndsPass(run, window.first_row + i)) needed -= share.ns[At(Category::kOther)];
-    demand_ns_[buckets.OfStep(step++)] += static_cast<double>(needed);
+    if (EndsPass(input.run, input.window.first_row + i)) {
+      needed -= share.ns[At(Category::kOther)];
+    }
+    demand_ns_[buckets_.OfStep(step++)] += static_cast<double>(needed);
   }
+}
+
+// Of a stage's work, the fraction on the CPU.
+double OnCpu(const BlameInput& input, StageId stage) {
+  int64_t work_ns = 0;
+  for (const TrackUse& track : input.totals.tracks) {
+    const auto use = track.stages.find(stage);
+    if (use != track.stages.end()) work_ns += use->second.own_ns + use->second.io_ns;
+  }
+  if (work_ns <= 0) return 0;
+  return static_cast<double>(input.split.OfStage(stage).cpu_ns) / static_cast<double>(work_ns);
+}
+
+void Bursts::AddNeeds(const BlameInput& input) {
+  const model::Run& run = input.run;
   // Threads share their time among the stages that run in them; a stage's own workers bound it
   // wherever it runs.
   std::map<StageId, std::vector<double>> groups;
   std::map<StageId, std::vector<double>> stages;
-  const auto add = [&](std::vector<double>& need, const StageWork& work, uint32_t workers) {
-    need.resize(buckets.size());
+  // However many workers a stage has, they burn no more than the cores give. Each rank may have a
+  // machine of its own.
+  std::vector<double> cpu;
+  const double cores = input.cores * static_cast<double>(ranks_.size());
+  const auto add = [&](std::vector<double>& need, const StageWork& work, double parallel) {
+    need.resize(buckets_.size());
     for (size_t i = 0; i < work.busy_by_bucket.size(); ++i) {
-      need[i] += static_cast<double>(work.busy_by_bucket[i]) / workers;
+      need[i] += static_cast<double>(work.busy_by_bucket[i]) / parallel;
     }
   };
-  for (const auto& [key, work] : totals.work) {
+  for (const auto& [key, work] : input.totals.work) {
     const auto& [owner, stage] = key;
     if (model::IsTrainer(run, stage)) continue;
     if (model::IsJob(run) && model::IsTrainer(run, owner)) {
       // The loop of each rank does it itself before it gets a batch, however full the queue is.
-      if (FeedsSteps(run, stage)) add(demand_ns_, work, static_cast<uint32_t>(ranks.size()));
+      if (FeedsSteps(run, stage)) add(demand_ns_, work, static_cast<double>(ranks_.size()));
       continue;
     }
+    const double on_cpu = OnCpu(input, stage);
+    if (cores > 0 && on_cpu > 0) add(cpu, work, cores / on_cpu);
     add(groups[owner], work, model::IsTrainer(run, owner) ? 1 : WorkersOf(run, owner));
     add(stages[stage], work, WorkersOf(run, stage));
   }
   for (auto* needs : {&groups, &stages}) {
     for (auto& [stage, need] : *needs) needs_ns_.push_back(std::move(need));
   }
+  if (!cpu.empty()) needs_ns_.push_back(std::move(cpu));
 }
 
 bool Bursts::OnlyBursts(size_t counted_step) const {
@@ -257,7 +288,7 @@ class Blamer {
       : input_(input),
         paths_(input.run, input.views, RowsOf(stalls), threads, cancel),
         walk_(input.run, input.views, input.split, paths_),
-        bursts_(input.run, input.window, input.partition, input.totals, input.buckets),
+        bursts_(input),
         queue_after_(QueueAfter(input.run, input.totals)),
         takes_turns_(StagesThatTakeTurns(input.run, input.totals)) {}
 

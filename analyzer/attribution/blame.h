@@ -26,6 +26,7 @@ struct BlameInput {
   const WorkSplit& split;
   const StepBuckets& buckets;
   const std::vector<bool>& serial;  // by stage
+  double cores = 0;                 // that the run could use; 0: unknown
 };
 // Of no use once it is cancelled, and so are the next two.
 StallBlame BlameStalls(const BlameInput& input, unsigned threads, Cancel cancel = {});

@@ -133,6 +133,7 @@ void PrintResult(const TuneArguments& arguments, const workbench::TuneSubject& s
   }
   if (!tuned.bound.empty())
     Sentence("then", "bounded by " + tuned.bound + ", according to the simulation");
+  if (!tuned.unlimited.empty()) Sentence("memory", tuned.unlimited);
   const unsigned runs = tuned.runs + subject.runs();
   Sentence("ended", fmt::format("{}; {} run{}{}", tuned.ended, runs, runs == 1 ? "" : "s",
                                 subject.found() > 0

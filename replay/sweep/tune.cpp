@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "analyzer/spec/knobs.h"
+#include "analyzer/words/words.h"
 #include "replay/sweep/moves.h"
 
 namespace stallscope::replay {
@@ -45,6 +46,7 @@ class TuneRun {
   const Try& Best() const { return tuned_.best ? tuned_.tries[*tuned_.best] : tuned_.base; }
   std::vector<Patch> Ideas() const;
   std::string Untried() const;
+  std::string Unlimited() const;
   bool Tried(const Spec& spec, int cores) const;
   Try NewTry(const Candidate& candidate, int cores) const;
   void Tell(const std::string& doing) {
@@ -110,6 +112,21 @@ std::string TuneRun::Untried() const {
   }
   if (!learned.empty()) text += "; not tried, it may change what is learned: " + learned;
   return text;
+}
+
+std::string TuneRun::Unlimited() const {
+  if (options_.limits.memory_bytes == 0) return "";
+  const auto unknown = [](const Try& tried) {
+    return tried.point.error.empty() && !MemoryOf(tried.point).has_value();
+  };
+  const auto count =
+      static_cast<size_t>(std::count_if(tuned_.tries.begin(), tuned_.tries.end(), unknown) +
+                          (unknown(tuned_.base) ? 1 : 0));
+  if (count == 0) return "";
+  return fmt::format("the limit was not applied to {} of {}, whose memory is not known: {}", count,
+                     words::Counted(tuned_.tries.size() + 1, "setting"),
+                     bench_ == nullptr ? "runs measure it, leave out --mode simulate"
+                                       : "their runs did not record it, watch it when you use one");
 }
 
 bool TuneRun::Tried(const Spec& spec, int cores) const {
@@ -489,6 +506,7 @@ Result<Tuned> TuneRun::Tune() {
     }
   }
   tuned_.ended += Untried();
+  tuned_.unlimited = Unlimited();
   const Predictor* const last = refined_ ? &*refined_ : predictor_;
   if (last != nullptr) tuned_.bound = last->Predict(Best().spec, Best().point.cores).bottleneck;
   return std::move(tuned_);

@@ -52,6 +52,8 @@ struct Tuned {
   std::optional<compare::Comparison> comparison;
   unsigned runs = 0;
   std::string ended;  // why it went no further, and which ideas it could not try
+  // To how many of them the memory limit was not applied, and what to do; empty: to none.
+  std::string unlimited;
   std::string bound;  // what bounds the best configuration, by the simulation: a stage, "trainer"
 };
 

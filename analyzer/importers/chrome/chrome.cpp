@@ -93,7 +93,7 @@ void Collector::OnEvent(const Event& event) {
   if (event.phase.size() != 1) {
     // TensorFlow closes its lists with an empty object.
     if (event.phase.empty() && event.name.empty() && event.time.empty()) return;
-    builder_.LeaveOut("events have no valid phase: left out");
+    builder_.LeaveOut("{event has|events have} no valid phase: left out");
     return;
   }
   const char phase = event.phase[0];
@@ -113,7 +113,7 @@ void Collector::OnEvent(const Event& event) {
       return OnCounter(event);
     default:
       if (kOtherPhases.find(phase) == std::string_view::npos) {
-        builder_.LeaveOut("events have no valid phase: left out");
+        builder_.LeaveOut("{event has|events have} no valid phase: left out");
       }
   }
 }
@@ -121,8 +121,8 @@ void Collector::OnEvent(const Event& event) {
 std::optional<int64_t> Collector::TimeOf(std::string_view text) {
   const std::optional<int64_t> time = NanosecondsOf(text);
   if (!time) {
-    builder_.LeaveOut(text.empty() ? "events have no timestamp: left out"
-                                   : "events have an invalid timestamp: left out");
+    builder_.LeaveOut(text.empty() ? "{event has|events have} no timestamp: left out"
+                                   : "{event has|events have} an invalid timestamp: left out");
   }
   return time;
 }
@@ -199,7 +199,7 @@ void Collector::OnCounter(const Event& event) {
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || end != text.data() + text.size()) {
-      builder_.LeaveOut("counter values are not numbers: left out");
+      builder_.LeaveOut("{counter value is not a number|counter values are not numbers}: left out");
       return;
     }
     std::string name(base);

@@ -126,12 +126,13 @@ void Kineto::OnMember(std::string_view key, std::string_view value) {
   constexpr size_t kMostMemberBytes = size_t{1} << 20;  // a hundred devices take 100 KB
   if (WantsMember(key)) {
     if (value.size() > kMostMemberBytes) {
-      builder_.LeaveOut("members larger than 1 MiB next to the events were left out");
+      builder_.LeaveOut(
+          "{member|members} larger than 1 MiB next to the events {was|were} left out");
       return;
     }
     seen_ = true;
     if (key == "deviceProperties" ? !TakeDevices(value) : !TakeRanks(value)) {
-      builder_.LeaveOut("members next to the events could not be read: left out");
+      builder_.LeaveOut("{member|members} next to the events could not be read: left out");
     }
   } else if (key == "schemaVersion") {
     schema_version_ = TextOf(value);

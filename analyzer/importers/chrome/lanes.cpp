@@ -68,7 +68,7 @@ void Lanes::Begin(uint32_t number, std::string_view name, uint16_t span_class, i
   Lane& lane = lanes_[number];
   lane.last_ns = std::max(lane.last_ns, time_ns);
   if (lane.open.size() >= kMostNested) {
-    builder_.LeaveOut("events are nested more than 100,000 deep: left out");
+    builder_.LeaveOut("{event is|events are} nested more than 100,000 deep: left out");
     return;
   }
   lane.open.push_back({std::string(CutName(name)), span_class, time_ns});
@@ -80,7 +80,7 @@ void Lanes::End(uint32_t number, std::string_view name, int64_t time_ns) {
   Lane& lane = lanes_[number];
   lane.last_ns = std::max(lane.last_ns, time_ns);
   if (lane.open.empty()) {
-    builder_.Count("events end without having begun: left out");
+    builder_.Count("{event ends|events end} without having begun: left out");
     return;
   }
   size_t at = lane.open.size() - 1;
@@ -93,7 +93,8 @@ void Lanes::End(uint32_t number, std::string_view name, int64_t time_ns) {
       at = i;
       break;
     }
-    builder_.Count("events end under another event's name: those inside end there, too");
+    builder_.Count(
+        "{event ends|events end} under another event's name: those inside end there, too");
   }
   while (lane.open.size() > at) {
     const OpenSpan& open = lane.open.back();
@@ -109,7 +110,7 @@ void Lanes::Close() {
       const OpenSpan open = lanes_[i].open.back();
       lanes_[i].open.pop_back();
       builder_.AddSpan(Detail(i), open.span_class, open.start_ns, lanes_[i].last_ns);
-      builder_.Count("events never end: assumed to last as long as their thread");
+      builder_.Count("{event never ends|events never end}: assumed to last as long as the thread");
     }
   }
 }
@@ -157,7 +158,7 @@ TrackId AsyncSpans::TrackOf(const Event& event) {
 void AsyncSpans::Begin(const Event& event, uint16_t span_class, int64_t time_ns) {
   last_ns_ = std::max(last_ns_, time_ns);
   if (count_ >= kMostOpen) {
-    builder_.LeaveOut("asynchronous events were left out: too many are open at once");
+    builder_.LeaveOut("asynchronous {event was|events were} left out: too many are open at once");
     return;
   }
   const auto [place, fresh] = open_.try_emplace(KeyOf(event));
@@ -171,7 +172,7 @@ void AsyncSpans::End(const Event& event, int64_t time_ns) {
   last_ns_ = std::max(last_ns_, time_ns);
   const auto found = open_.find(KeyOf(event));
   if (found == open_.end()) {
-    builder_.Count("asynchronous events end without having begun: left out");
+    builder_.Count("asynchronous {event ends|events end} without having begun: left out");
     return;
   }
   const Open open = found->second.back();
@@ -189,7 +190,8 @@ void AsyncSpans::Close() {
   for (const auto& [key, spans] : open_) {
     for (const Open& open : spans) {
       builder_.AddSpan(open.track, open.span_class, open.start_ns, last_ns_);
-      builder_.Count("asynchronous events never end: assumed to last as long as the file");
+      builder_.Count(
+          "asynchronous {event never ends|events never end}: assumed to last as long as the file");
     }
   }
   open_.clear();

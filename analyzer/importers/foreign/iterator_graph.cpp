@@ -1,6 +1,7 @@
 #include "analyzer/importers/foreign/iterator_graph.h"
 
 #include <algorithm>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -182,8 +183,9 @@ void IteratorGraph::FindProducersByName(const HostEvents& host) {
   }
 }
 
-// A pool hands a call's pieces to any of its threads, so their number says nothing: what counts is
-// how many calls were under way at once, each from its first piece to its last.
+// A pool hands a call's pieces to any of its threads, so their number says little: what counts is
+// how many calls were under way at once, each from its first piece to its last. A pool with fewer
+// threads leaves calls that it has begun waiting for one, behind the first pieces of others.
 void IteratorGraph::CountCalls(const HostEvents& host) {
   struct Call {
     int64_t start_ns = INT64_MAX;
@@ -196,6 +198,7 @@ void IteratorGraph::CountCalls(const HostEvents& host) {
   std::map<std::pair<size_t, uint64_t>, Call> runs;  // by node and number
   // By node: when a call began (1) and when one ended (-1); at one time the ends come first.
   std::vector<std::vector<std::pair<int64_t, int>>> edges(nodes_.size());
+  std::vector<std::set<size_t>> threads(nodes_.size());
   const auto count = [&](size_t node, const Call& call) {
     edges[node].emplace_back(call.start_ns, 1);
     edges[node].emplace_back(call.end_ns, -1);
@@ -209,9 +212,12 @@ void IteratorGraph::CountCalls(const HostEvents& host) {
         Call call;
         call.Add(events[i]);
         count(*node, call);
+        threads[*node].insert(t);
       } else if (events[i].role == HostRole::kExecute) {
         const std::optional<size_t> node = NodeOfRun(events[i].consumed);
-        if (node) runs[{*node, events[i].consumed}].Add(events[i]);
+        if (!node) continue;
+        runs[{*node, events[i].consumed}].Add(events[i]);
+        threads[*node].insert(t);
       }
     }
   }
@@ -224,6 +230,7 @@ void IteratorGraph::CountCalls(const HostEvents& host) {
       nodes_[node].calls_at_once =
           std::max(nodes_[node].calls_at_once, static_cast<size_t>(std::max<int64_t>(now, 0)));
     }
+    nodes_[node].calls_at_once = std::min(nodes_[node].calls_at_once, threads[node].size());
   }
 }
 

@@ -18,7 +18,7 @@ struct IteratorNode {
   IteratorFacts facts;
   std::optional<size_t> asked_by;  // the node that takes its elements
   bool own_threads = false;        // its callers wait for what other threads make
-  size_t calls_at_once = 0;        // of its function, at most
+  size_t calls_at_once = 0;        // of its function, at most; each has a thread
 };
 
 class IteratorGraph {

@@ -16,6 +16,22 @@ namespace {
 
 using trace::SpanColumns;
 
+// "1 event ends late", "2 events end late" of "{event ends|events end} late".
+std::string InNumber(uint64_t count, std::string_view text) {
+  std::string words = std::to_string(count) + " ";
+  while (!text.empty()) {
+    const size_t open = text.find('{');
+    const size_t bar = text.find('|', open);
+    const size_t close = text.find('}', bar);
+    words += text.substr(0, open);
+    if (close == std::string_view::npos) break;
+    words +=
+        count == 1 ? text.substr(open + 1, bar - open - 1) : text.substr(bar + 1, close - bar - 1);
+    text.remove_prefix(close + 1);
+  }
+  return words;
+}
+
 struct Key {
   int64_t end_ns;
   uint32_t index;
@@ -171,7 +187,7 @@ trace::StringId RunBuilder::Intern(std::string_view text) {
     allowance_.ChargeText(run_.strings.back().size());
     if (text.size() > trace::kMaxNameBytes) LimitNames();
   }
-  if (!id.known()) LeaveOut("names past 1,048,576 were left out");
+  if (!id.known()) LeaveOut("{name past 1,048,576 was|names past 1,048,576 were} left out");
   return id;
 }
 
@@ -182,7 +198,7 @@ StageId RunBuilder::Stage(std::string_view name, std::string_view kind, uint32_t
   key += kind;
   if (const auto found = stages_.find(key); found != stages_.end()) return found->second;
   if (run_.stages.size() >= trace::kMaxStages) {
-    LeaveOut("stages past 4,096 were left out");
+    LeaveOut("{stage past 4,096 was|stages past 4,096 were} left out");
     return StageId::None();
   }
   allowance_.ChargeText(sizeof(trace::StageInfo) + 2 * key.size());
@@ -208,7 +224,7 @@ QueueId RunBuilder::QueueOf(StageId stage) {
   trace::StageInfo& producer = run_.stages[stage.value];
   if (producer.queue.known()) return producer.queue;
   if (run_.queues.size() >= trace::kMaxQueues) {
-    LeaveOut("queues past 8,191 were left out");
+    LeaveOut("{queue past 8,191 was|queues past 8,191 were} left out");
     return QueueId::None();
   }
   producer.queue = QueueId{static_cast<uint32_t>(run_.queues.size())};
@@ -221,7 +237,7 @@ QueueId RunBuilder::QueueOf(StageId stage) {
 
 TrackId RunBuilder::Track(trace::TrackInfo track) {
   if (run_.tracks.size() >= trace::kMaxTracks) {
-    LeaveOut("tracks past 65,536 were merged into the last one");
+    LeaveOut("{track past 65,536 was|tracks past 65,536 were} merged into the last one");
     return run_.tracks.back().info.id;
   }
   track.id = TrackId{static_cast<uint32_t>(run_.tracks.size())};
@@ -258,7 +274,7 @@ TrackId RunBuilder::StreamTrack(std::string name, uint32_t device, uint64_t stre
 
 CounterId RunBuilder::Counter(std::string_view name, std::string_view unit) {
   if (run_.counters.size() >= trace::kMaxCounters) {
-    LeaveOut("counters past 16,384 were merged into the last one");
+    LeaveOut("{counter past 16,384 was|counters past 16,384 were} merged into the last one");
     return run_.counters.back().id;
   }
   const CounterId id{static_cast<uint32_t>(run_.counters.size())};
@@ -273,7 +289,7 @@ uint16_t RunBuilder::Class(const trace::SpanClass& span_class) {
   if (run_.span_classes.size() + kKept < trace::kMaxSpanClasses || !span_class.name.known()) {
     if (const auto number = classes_.Intern(span_class)) return *number;
   }
-  LeaveOut("spans lost their names: there are more than 65,535 kinds");
+  LeaveOut("{span lost its name|spans lost their names}: there are more than 65,535 kinds");
   trace::SpanClass nameless = span_class;
   nameless.name = trace::StringId::None();
   return classes_.Intern(nameless).value_or(0);
@@ -304,11 +320,11 @@ void RunBuilder::Repair(int64_t& start_ns, int64_t& end_ns) {
   if (!trace::IsTime(start_ns) || !trace::IsTime(end_ns)) {
     start_ns = trace::ClampTime(start_ns);
     end_ns = trace::ClampTime(end_ns);
-    LeaveOut("events are more than 146 years away from time 0: moved to that limit");
+    LeaveOut("{event is|events are} more than 146 years away from time 0: moved to that limit");
   }
   if (end_ns >= start_ns) return;
   end_ns = start_ns;
-  LeaveOut("events end before they begin: their duration is set to 0");
+  LeaveOut("{event ends before it begins|events end before they begin}: the duration is set to 0");
 }
 
 void RunBuilder::AddBatchWait(TrackId trainer, StageId stage, int64_t start_ns, int64_t end_ns,
@@ -408,7 +424,7 @@ model::Run RunBuilder::Finish(const std::vector<StepMark>& marks) {
     Warn("offset " + std::to_string(range.offset) + ": " + range.reason);
   }
   for (const auto& [kind, count] : counted_) {
-    if (count != 0) Warn(std::to_string(count) + " " + kind);
+    if (count != 0) Warn(InNumber(count, kind));
   }
   const model::TimeRange window = model::WindowOf(run_);
   run_.info.start_ns = window.start_ns;

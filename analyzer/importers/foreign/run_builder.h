@@ -130,7 +130,7 @@ class RunBuilder {
   // More bytes of the damage reported last.
   void GrowDamage(uint64_t bytes);
   // Something odd but harmless that tools write: Finish() makes one warning of each kind, with the
-  // count in front of "events end under another's name: ...".
+  // count in front of "{event ends|events end} under another's name: ...".
   void Count(const std::string& kind, uint64_t count = 1) { counted_[kind] += count; }
   // The same for what is malformed or past a limit and was left out, cut or patched up: the run is
   // incomplete.

@@ -153,8 +153,11 @@ class Importer {
     const MarksSeen seen = AddMarkedRanges(marked, builder_);
     SayLimits(seen);
     for (const std::string& damage : database_.damage()) builder_.Lose(damage);
-    builder_.LeaveOut("values are not whole numbers where Nsight writes whole numbers: converted",
-                      database_.odd_values());
+    builder_.LeaveOut(
+        "{value is not a whole number|values are not whole numbers} where Nsight writes whole "
+        "numbers: "
+        "converted",
+        database_.odd_values());
     return builder_.Finish(seen.steps);
   }
 
@@ -297,7 +300,7 @@ class Importer {
           const int64_t type = row.Int(2);
           if (row.IsNull(0) || (!row.IsNull(2) && type != kPushPop && type != kStartEnd)) return;
           if (row.IsNull(1)) {
-            builder_.Count("ranges were open when the recording ended: left out");
+            builder_.Count("{range was|ranges were} open when the recording ended: left out");
             return;
           }
           const int64_t start = row.Int(0);

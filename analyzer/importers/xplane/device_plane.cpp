@@ -128,7 +128,7 @@ Status DevicePlanes::AddStream(const Plane& plane, const Line& line, uint32_t de
     }
   };
   STALLSCOPE_RETURN_IF_ERROR(ReadLine(bytes_, plane, line, builder_, take));
-  builder_.Count("events are totals without a timestamp: left out", aggregated);
+  builder_.Count("{event is a total|events are totals} without a timestamp: left out", aggregated);
   return {};
 }
 

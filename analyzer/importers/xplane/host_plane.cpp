@@ -138,7 +138,8 @@ Status HostPlanes::Add(const Plane& plane) {
       }
     };
     STALLSCOPE_RETURN_IF_ERROR(ReadLine(bytes_, plane, line, builder_, take));
-    builder_.Count("events are totals without a timestamp: left out", aggregated);
+    builder_.Count("{event is a total|events are totals} without a timestamp: left out",
+                   aggregated);
   }
   return {};
 }

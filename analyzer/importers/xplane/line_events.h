@@ -149,7 +149,7 @@ Status ReadLine(SpaceBytes& bytes, const Plane& plane, const Line& line, RunBuil
   STALLSCOPE_ASSIGN_OR_RETURN(const LineRead read,
                               ForEachEvent(bytes, line, plane.stat_names, take));
   if (read.unreadable != 0) {
-    builder.LeaveOut("events could not be read: left out", read.unreadable);
+    builder.LeaveOut("{event|events} could not be read: left out", read.unreadable);
   }
   if (read.bad_from != 0) {
     builder.Damaged(read.bad_from, line.end - read.bad_from,

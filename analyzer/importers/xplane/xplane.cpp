@@ -76,8 +76,10 @@ class Importer {
     for (const Fault& fault : index_.faults) {
       builder_.Damaged(fault.offset, fault.bytes, fault.reason, fault.cut);
     }
-    builder_.LeaveOut("planes, lines, names or messages past the limits were left out",
-                      index_.left_out);
+    builder_.LeaveOut(
+        "{plane, line, name or message|planes, lines, names or messages} past the limits "
+        "{was|were} left out",
+        index_.left_out);
     if (index_.cut_names) builder_.LimitNames();
   }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "analyzer/attribution/system_use.h"
 #include "tests/analyzer/attribution/run_builder.h"
@@ -259,6 +260,34 @@ TEST_SUITE("fast") {
     CHECK(scene(true, false, true, 0) == "fetch buffer 400");  // its capacity is unknown
     CHECK(scene(true, false, false, 0) == "fetch cpu 400");    // and there are no threads, either
     CHECK(scene(false, false, false, 0) == "fetch cpu 400");
+  }
+
+  TEST_CASE("buffer: workers that compute are no more than the cores") {
+    // Two threads of a pool work all of each wait of 100, for a stage that is said to have many
+    // workers; the step computes 20.
+    const auto scene = [](uint32_t cores, uint64_t cpu) {
+      StallScene s;
+      s.run.info.host.cores_online = cores;
+      const std::vector<TrackId> pool{s.Worker(), s.Worker()};
+      s.run.stages[s.decode.value].workers = 57;
+      for (uint64_t k = 0; k < 4; ++k) {
+        const auto at = static_cast<int64_t>(120 * k);
+        for (const TrackId thread : pool) s.Work(thread, s.decode, at, at + 100, {.cpu = cpu});
+        s.Wait(s.trainer, WaitCause::kEmpty, s.queue, at, at + 100, {.waker = pool[0]});
+        s.Step({.index = k,
+                .requested = at,
+                .received = at + 100,
+                .done = at + 120,
+                .track = s.trainer});
+      }
+      return s.Blamed();
+    };
+    CHECK(scene(2, 100) == "decode cpu 400");
+    // Those that wait have room beside each other: 57 could have kept up.
+    CHECK(scene(2, 5) == "decode buffer 400");
+    // 200 x 1.05 on ten cores or on eleven: 21.0 and 19.1 of a step's 20.
+    CHECK(scene(10, 100) == "decode cpu 400");
+    CHECK(scene(11, 100) == "decode buffer 400");
   }
 
   TEST_CASE("buffer: only a nearby lack of capacity rules out a burst") {

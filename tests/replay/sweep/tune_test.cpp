@@ -17,12 +17,13 @@ using test::FakeBench;
 
 namespace {
 
-replay::Predictor PredictorOf(const Spec& spec) {
+replay::Predictor PredictorOf(const Spec& spec, bool knows_memory = true) {
   test::ScratchDir dir;
   replay::RerunOptions options;
   options.scratch = dir.path();
-  const auto rerun = replay::RunSpec(spec, options);
+  auto rerun = replay::RunSpec(spec, options);
   REQUIRE(rerun.ok());
+  if (!knows_memory) rerun.value().attribution.memory.peak_rss_bytes.reset();
   auto predictor = replay::Predictor::Make(rerun.value().run, rerun.value().attribution);
   REQUIRE_MESSAGE(predictor.ok(), predictor.error().Line());
   predictor.value().SetOptions(replay::ShortSimulation());
@@ -77,6 +78,26 @@ TEST_SUITE("fast") {
     const Tuned stopped = Done(TuneWith(predictor, spec, nullptr, options));
     CHECK(stopped.ended == "stopped");
     CHECK(ResultOf(stopped) == spec);
+  }
+
+  TEST_CASE("a memory limit that could not be applied is said to be none") {
+    const Spec spec = test::SweepSpec();
+    replay::TuneOptions options = Options();
+    options.limits.memory_bytes = uint64_t{1} << 40;
+    const replay::Predictor unknown = PredictorOf(spec, false);
+    const Tuned tuned = Done(TuneWith(unknown, spec, nullptr, options));
+    const std::string all = std::to_string(tuned.tries.size() + 1);
+    REQUIRE(tuned.tries.size() > 0);
+    CHECK(tuned.unlimited == "the limit was not applied to " + all + " of " + all +
+                                 " settings, whose memory is not known: runs measure it, leave "
+                                 "out --mode simulate");
+    // Runs measure it; what is known needs no word, and neither does a search without a limit.
+    FakeBench bench(
+        [](const Spec& s, int) { return 100.0 * static_cast<double>(test::DecodeWorkers(s)); });
+    CHECK(Done(TuneWith(unknown, spec, &bench, options)).unlimited.empty());
+    CHECK(Done(TuneWith(PredictorOf(spec), spec, nullptr, options)).unlimited.empty());
+    options.limits.memory_bytes = 0;
+    CHECK(Done(TuneWith(unknown, spec, nullptr, options)).unlimited.empty());
   }
 
   TEST_CASE("simulations find the same with any number of threads") {

@@ -148,9 +148,9 @@ TEST_SUITE("fast") {
       {"ph":"X","name":"f","ts":"12.5","dur":1}])");
     REQUIRE(run.ok());
     CHECK(Warned(run.value(), "2 events have an invalid timestamp"));
-    CHECK(Warned(run.value(), "1 events have no time"));
-    CHECK(Warned(run.value(), "1 events are more than 146 years away"));
-    CHECK(Warned(run.value(), "1 events end before they begin"));
+    CHECK(Warned(run.value(), "1 event has no time"));
+    CHECK(Warned(run.value(), "1 event is more than 146 years away"));
+    CHECK(Warned(run.value(), "1 event ends before it begins"));
     CHECK(SpansNamed(run.value(), "d").at(0).end_ns == 1'000);
     CHECK(SpansNamed(run.value(), "f").at(0).start_ns == 12'500);
   }

@@ -118,6 +118,32 @@ TEST_SUITE("fast") {
     }
   }
 
+  TEST_CASE("no more calls at once than threads that run their pieces") {
+    for (const size_t pool : {size_t{2}, size_t{20}}) {
+      CAPTURE(pool);
+      Host host;
+      host.Add(HostRole::kIterator, host.Name("Iterator::Root::MapAndBatch"), 0, 1);
+      const uint32_t source = host.Name("Iterator::Root::MapAndBatch::Range");
+      const uint32_t produce = host.Name("MapAndBatchProduce");
+      const uint32_t hand_over = host.Name("FunctionRun");
+      const uint32_t piece = host.Name("ExecutorState::Process");
+      for (uint64_t call = 0; call < 8; ++call) {
+        const auto at = static_cast<int64_t>(10 + 10 * call);
+        host.Add(HostRole::kProduce, produce, at, at + 8, 1);
+        host.Add(HostRole::kIterator, source, at + 1, at + 2, 1);
+        host.Add(HostRole::kRunGraph, hand_over, at + 3, at + 4, 1).produced = call + 1;
+        // All first pieces, one after the other, then all second ones.
+        for (const uint64_t half : {uint64_t{0}, uint64_t{1}}) {
+          const int64_t from = at + 100 + 100 * static_cast<int64_t>(half);
+          const size_t thread = 2 + (2 * call + half) % pool;
+          host.Add(HostRole::kExecute, piece, from, from + 9, thread).consumed = call + 1;
+        }
+      }
+      const IteratorGraph graph(host.events());
+      CHECK(graph.nodes()[0].calls_at_once == (pool == 2 ? 2 : 8));
+    }
+  }
+
   TEST_CASE("a name of a million words is split once") {
     Host host;
     std::string path = "Iterator::Root";

@@ -3,7 +3,9 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <string>
 #include <tuple>
+#include <vector>
 
 #include "analyzer/trace/limits.h"
 #include "tests/support/random.h"
@@ -81,7 +83,20 @@ TEST_SUITE("fast") {
     const model::Run run = builder.Finish({});
     CHECK(run.tracks[0].spans.EndNs(0) == 10);
     CHECK(run.tracks[0].spans.EndNs(1) == trace::kMaxTimeNs);
-    CHECK(Warned(run, "a.json: 1 events end before they begin: their duration is set to 0"));
+    CHECK(Warned(run, "a.json: 1 event ends before it begins: the duration is set to 0"));
+  }
+
+  TEST_CASE("what is counted reads well for one, for several, and not at all for none") {
+    const auto warned = [](uint64_t count) {
+      RunBuilder builder("a.json", "test");
+      builder.Count("{pot|pots} of tea {is|are} cold", count);
+      builder.Count("lost in the post", count);
+      return builder.Finish({}).quality.warnings;
+    };
+    using Lines = std::vector<std::string>;
+    CHECK(warned(0).empty());
+    CHECK(warned(1) == Lines{"a.json: 1 lost in the post", "a.json: 1 pot of tea is cold"});
+    CHECK(warned(2) == Lines{"a.json: 2 lost in the post", "a.json: 2 pots of tea are cold"});
   }
 
   TEST_CASE("steps and launches stay within the limits of times") {

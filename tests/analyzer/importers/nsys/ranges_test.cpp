@@ -145,7 +145,7 @@ TEST_SUITE("fast") {
         "INSERT INTO NVTX_EVENTS VALUES (NULL, NULL, 75, 'a domain', NULL, NULL);");
     const model::Run run = database.Imported();
     REQUIRE(run.quality.warnings.size() == 1);
-    CHECK(run.quality.warnings[0].find("1 ranges") != std::string::npos);
+    CHECK(run.quality.warnings[0].find("1 range was open") != std::string::npos);
   }
 
   TEST_CASE(
