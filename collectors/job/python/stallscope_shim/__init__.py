@@ -69,7 +69,8 @@ def start(folder):
     for name in ("keras.src.backend.tensorflow.trainer", "tf_keras.src.engine.training"):
         imports.call(name, _keras)
     imports.call("jax", _jax)
-    imports.call("jax._src.array", _arrays)
+    for name in ("array", "api"):
+        imports.call("jax._src." + name, _arrays)
     for name in ("tensorflow.python.data.ops.map_op", "tensorflow.python.data.ops.interleave_op"):
         imports.call(name, _rewrites)
     for name in ("grain._src.python.options", "nvidia.dali.pipeline",
@@ -190,4 +191,5 @@ def _jax(module):
 def _arrays(module):
     from . import found
 
-    found.attach(module)
+    {"array": found.attach_arrays, "api": found.attach_waits}[
+        module.__name__.rpartition(".")[2]](module)

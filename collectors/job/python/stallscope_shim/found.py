@@ -7,13 +7,14 @@ and the one behind it, with `sys.monitoring` (Python 3.12); and what that code h
 variables are not read: before Python 3.13 that would keep all of them alive.
 """
 import dis
+import functools
 import inspect
 import sys
 from _thread import get_ident
 
 from . import loaders, ops, plain, session, steps
 from .sight import StageSight
-from .watch import Method, pass_on
+from .watch import Method, guarded, pass_on
 
 _TOOL = 3
 _TRIES = 50  # calls without a loop to be seen; then it is let be
@@ -255,13 +256,27 @@ def _hook(cls, name):
     _hooks.append(lambda: setattr(cls, name, method.original))
 
 
-def attach(module):
+def attach_arrays(module):
     """`module` is jax._src.array."""
-    if not hasattr(sys, "monitoring"):
-        return
-    for name in ("block_until_ready", "__float__", "item", "__array__"):
-        if name in module.ArrayImpl.__dict__:
+    for name in ("block_until_ready", "__float__", "item"):
+        if hasattr(sys, "monitoring") and name in module.ArrayImpl.__dict__:
             _hook(module.ArrayImpl, name)
+
+
+def attach_waits(module):
+    """`module` is jax._src.api, which waits for the arrays of a tree at once."""
+    library = getattr(module, "xc", None)
+    wait = getattr(library, "batched_block_until_ready", None)
+    if wait is None or not hasattr(sys, "monitoring"):
+        return
+
+    @functools.wraps(wait)
+    def batched_block_until_ready(arrays):
+        guarded(hint)
+        return wait(arrays)
+
+    library.batched_block_until_ready = batched_block_until_ready
+    _hooks.append(lambda: setattr(library, "batched_block_until_ready", wait))
 
 
 session.fork_hooks.append(_candidates.clear)

@@ -393,6 +393,15 @@ def unnamed_epochs():
             print(i, batch)
 
 
+@job
+def unnamed_tree():
+    import jax
+
+    for batch in rows():
+        print(batch)
+        jax.block_until_ready({"w": array(), "b": array()})
+
+
 class Rows:
     def __init__(self):
         self.left = 20

@@ -190,7 +190,8 @@ class Loops(Case):
     def test_a_loop_that_nobody_names(self):
         for name, steps, kind, data in (
                 ("unnamed", 18, "generator", "rows"), ("unnamed_epochs", 31, "generator", "rows"),
-                ("unnamed_next", 18, "iterable", "Rows"), ("unnamed_optimizer", 18, "generator", "rows")):
+                ("unnamed_next", 18, "iterable", "Rows"), ("unnamed_optimizer", 18, "generator", "rows"),
+                ("unnamed_tree", 18, "generator", "rows")):
             with self.subTest(name):
                 shutil.rmtree(self.session, True)
                 session = self.record(name)
