@@ -29,11 +29,10 @@ _hooks = []  # what is taken off once the loop is found
 class _Loop:
     """A loop in the job's code, from one instruction to another, that asks for a batch in `line`."""
 
-    def __init__(self, code, head, end, line, asks):
+    def __init__(self, code, head, end, line):
         self.code = code
         self.head, self.end = head, end
         self.line = line
-        self.asks = asks  # it calls `next`
         self.thread = get_ident()
         self.behind = set()  # lines that have followed
         self.maker = None  # the frame of what makes the batch, while that is looked for; then its code
@@ -49,14 +48,14 @@ class _Loop:
 def _loops_around(code, at):
     """The loops of this code that the instruction at `at` is in, innermost first."""
     listed = list(dis.get_instructions(code))
-    found = [_Loop(code, each.offset, each.argval, each.positions.lineno, False) for each in listed
+    found = [_Loop(code, each.offset, each.argval, each.positions.lineno) for each in listed
              if each.opname == "FOR_ITER" and each.offset <= at < each.argval]
     ranges = [(each.argval, each.offset) for each in listed if "JUMP_BACKWARD" in each.opname and
               each.argval <= at <= each.offset]
     for each in listed:
         around = [(head, end) for head, end in ranges if head <= each.offset <= end]
         if each.argval == "next" and each.opname in ("LOAD_GLOBAL", "LOAD_NAME") and around:
-            found.append(_Loop(code, *max(around), each.positions.lineno, True))
+            found.append(_Loop(code, *max(around), each.positions.lineno))
     return sorted(found, key=lambda loop: -loop.head)
 
 
@@ -107,7 +106,7 @@ def _watch():
 
 
 def _guard(callback):
-    def guarded(*args):
+    def seen(*args):
         try:
             return callback(*args)
         except Exception as error:
@@ -115,7 +114,7 @@ def _guard(callback):
             session.say("a loop is no longer watched: %s: %s" % (type(error).__name__, error))
             _let_be()
 
-    return guarded
+    return seen
 
 
 def _let_be():

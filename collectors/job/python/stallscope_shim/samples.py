@@ -1,7 +1,7 @@
 """One batch that is looked into: the ops under way, those that have ended, and what is written of them.
 
-A process takes one sample at a time, in one thread. Which calls are ops is told by `monitored.py` or
-`profiled.py`; a lock that other processes share is one while it is held.
+A process takes one sample at a time, in one thread. `monitored.py` or `profiled.py` tells which
+calls are ops; a lock that other processes share is one while it is held.
 """
 from _thread import get_ident
 
