@@ -76,4 +76,6 @@ Result<std::string> ProgramPath() {
                "/proc/self/exe", ""};
 }
 
+CLI::Validator StepCounts() { return CLI::Range(int64_t{0}, int64_t{1'000'000'000'000}); }
+
 }  // namespace stallscope::cli

@@ -34,6 +34,9 @@ std::vector<std::string> ProgramArguments();
 // This program's own file, for runs in their own processes.
 Result<std::string> ProgramPath();
 
+// What --steps takes: as many as a spec may have.
+CLI::Validator StepCounts();
+
 // Each command is in the file of its name.
 void AddAnalyze(CLI::App& app, int& exit_code);
 void AddCompare(CLI::App& app, int& exit_code);

@@ -131,8 +131,9 @@ void AddRecord(CLI::App& app, int& exit_code) {
       ->allow_extra_args(false);
   command->add_option("--device", arguments->device, "Training device")
       ->check(CLI::IsMember({"host", "emulated", "cuda"}));
-  command->add_option("--steps", arguments->steps,
-                      "Maximum number of steps; 0: until the data ends");
+  command
+      ->add_option("--steps", arguments->steps, "Maximum number of steps; 0: until the data ends")
+      ->check(StepCounts());
   command->add_flag("--digest", arguments->digest,
                     "Hash every batch, to compare the data of two runs");
   command->add_flag(

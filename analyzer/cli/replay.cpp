@@ -256,8 +256,10 @@ void AddReplay(CLI::App& app, int& exit_code) {
   command->add_option("--repeats", arguments->repeats, "Runs per configuration")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  command->add_option("--steps", arguments->steps,
-                      "Steps per run (default: as recorded; of a job enough for an interval)");
+  command
+      ->add_option("--steps", arguments->steps,
+                   "Steps per run (default: as recorded; of a job enough for an interval)")
+      ->check(StepCounts());
   command->add_option("--throttle", arguments->throttle,
                       "Limit on the source's reads, in bytes per second");
   command

@@ -226,7 +226,8 @@ void AddTune(CLI::App& app, int& exit_code) {
       ->check(CLI::Range(2, 1000))
       ->capture_default_str();
   command->add_option("--memory", arguments->memory, "Memory limit of a run, in bytes");
-  command->add_option("--steps", arguments->steps, "Steps per run (default: the spec's)");
+  command->add_option("--steps", arguments->steps, "Steps per run (default: the spec's)")
+      ->check(StepCounts());
   command->add_option("--mode", arguments->mode, "Simulate and run, or simulate only")
       ->check(CLI::IsMember({"both", "simulate"}))
       ->capture_default_str();

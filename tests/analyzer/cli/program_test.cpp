@@ -181,6 +181,11 @@ TEST_SUITE("fast") {
           "invalid --repeats '0'; give a number from 1 to 1000");
     check({"run", "--steps", "-1", "--", "true"},
           "invalid --steps '-1'; give a whole number, 0 or more");
+    // Of the option, not of the knob that it sets.
+    for (const std::string command : {"record", "replay", "tune"}) {
+      check({command, "a.json", "--steps", "-1", "-o", "b.json"},
+            "invalid --steps '-1'; give a number from 0 to 1000000000000");
+    }
     check({"tune", "a.sst", "--memory", "-5", "-o", "b.json"}, "invalid --memory '-5'");
     check({"generate", "d", "--images", "many"}, "invalid --images 'many'; give a whole number");
     CHECK(RunStallscope({"zzzzzzzzzzzz"}).err.find("did you mean") == std::string::npos);
