@@ -211,7 +211,6 @@ std::vector<bool> QueueAfter(const model::Run& run, const SpanTotals& totals) {
 // By stage: whether a job's workers wait in it for a lock that they share, so that several of them
 // do not deliver what their work alone would allow.
 std::vector<bool> StagesThatTakeTurns(const model::Run& run, const SpanTotals& totals) {
-  constexpr double kTurns = 0.1;  // of the work
   std::vector<bool> turns(run.stages.size());
   if (!model::IsJob(run)) return turns;
   std::map<StageId, TrackStage> sums;
@@ -224,7 +223,7 @@ std::vector<bool> StagesThatTakeTurns(const model::Run& run, const SpanTotals& t
   for (const auto& [stage, sum] : sums) {
     if (!stage.known() || model::IsTransport(run, stage)) continue;
     turns[stage.value] =
-        static_cast<double>(sum.lock_ns) > kTurns * static_cast<double>(sum.own_ns);
+        static_cast<double>(sum.lock_ns) > kTakeTurns * static_cast<double>(sum.own_ns);
   }
   return turns;
 }

@@ -11,6 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "analyzer/attribution/attribution.h"
+
 namespace stallscope::findings {
 
 using Assumed = std::array<double, 3>;
@@ -154,7 +156,7 @@ constexpr double kCoresBurned = 0.90;
 // cores.
 constexpr double kHeldLock = 0.05;
 // From here on, workers that wait for a lock are too many already.
-constexpr double kWaitsForLock = 0.10;
+using attribution::kTakeTurns;
 // Of the window in which the cgroup stopped the program, or of the cores that the hypervisor took.
 constexpr double kThrottled = 0.05;
 

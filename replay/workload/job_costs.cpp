@@ -409,7 +409,6 @@ void JobReader::TakeMemory() {
 }
 
 void JobReader::TakeLocks() {
-  constexpr double kWaits = 0.1;  // of the work; less is chance
   double work = 0;
   double held = 0;
   double waits = 0;
@@ -422,7 +421,7 @@ void JobReader::TakeLocks() {
     waits += static_cast<double>(use.lock_ns);
   }
   if (work <= 0) return;
-  costs_.held = held > 0 ? held / work : waits > kWaits * work ? 1 : 0;
+  costs_.held = held > 0 ? held / work : waits > attribution::kTakeTurns * work ? 1 : 0;
 }
 
 }  // namespace

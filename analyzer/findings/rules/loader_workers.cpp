@@ -64,7 +64,7 @@ std::optional<int64_t> MostOfAll(const Case& c, const std::vector<StageId>& stag
     // What a sample shows is a little off.
     return std::max<int64_t>(1, static_cast<int64_t>(std::floor(work / held + kHeldLock)));
   }
-  return waits > kWaitsForLock * work ? std::optional(now) : std::nullopt;
+  return waits > kTakeTurns * work ? std::optional(now) : std::nullopt;
 }
 
 // Recorded jobs: one finding for all stages of a loader that its workers run, or would run.
