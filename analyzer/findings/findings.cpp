@@ -177,13 +177,12 @@ bool GainsForSure(const Recommendation& recommendation) {
   return recommendation.gain->predicted > 1 && recommendation.gain->low >= kLeastShownGain;
 }
 
-// Reported only because its change costs nothing: after all others.
+}  // namespace
+
 bool IsMarginal(const Finding& finding) {
   return finding.recommendation.has_value() && finding.recommendation->costs_nothing &&
          !GainsForSure(*finding.recommendation);
 }
-
-}  // namespace
 
 bool WorthShowing(Recommendation& recommendation, bool much_at_stake, uint64_t steps) {
   if (recommendation.aim != Aim::kSpeed || !recommendation.gain.has_value()) return true;

@@ -40,4 +40,7 @@ std::vector<Finding> Settled(std::vector<Finding> findings, uint64_t steps, cons
 // asks for more steps: a run that is bound by its input must not look as if nothing could be done.
 bool WorthShowing(Recommendation& recommendation, bool much_at_stake, uint64_t steps);
 
+// Reported only because its change costs nothing: after all others.
+bool IsMarginal(const Finding& finding);
+
 }  // namespace stallscope::findings

@@ -25,7 +25,7 @@ struct SampleForm {
 };
 
 struct UsualTime {
-  std::string what;  // the op and what its time depends on: equal ones take equally long
+  std::string what;  // the op and what its time depends on: equal ones err alike
   double ns = 0;     // per sample
   double error = 0;  // 90% of machines take ns / (1 + error) to ns * (1 + error)
 };

@@ -16,6 +16,8 @@ namespace {
 
 // What usual times leave out: how ops share the caches with their neighbors.
 constexpr double kRatioError = 0.05;
+// Of the same work on more bytes at a time, or fewer: what they do to the caches.
+constexpr double kSizeError = 0.15;
 // Of a time that no recorded one of this machine stands for.
 constexpr double kSpeedError = 0.5;
 constexpr double kUnknownSpeedError = 1;
@@ -277,8 +279,9 @@ class OpComparison {
     }
     const auto found = before_.maps.find(name);
     if (found == before_.maps.end()) return CannotTellOps(name);
-    const std::optional<ChangedCost> cost = Instead(name, found->second, now);
+    std::optional<ChangedCost> cost = Instead(name, found->second, now);
     if (!cost.has_value()) return CannotTellOps(name);
+    cost->error = std::hypot(cost->error, kSizeError);
     change_.whole[name] = *cost;
   }
 
@@ -288,7 +291,7 @@ class OpComparison {
       if (before == before_.copied.end() || before->second == bytes) continue;
       const UsualTime had = UsualCopy(before->second);
       const UsualTime has = UsualCopy(bytes);
-      change_.stages[name] = {.scale = has.ns / had.ns, .error = ErrorOf({has}, {had})};
+      change_.stages[name] = {.scale = has.ns / had.ns, .error = kSizeError};
       change_.assumed = true;
     }
   }

@@ -143,7 +143,8 @@ void FindingsAreInOrder(const Told& told, Lines& lines) {
     return priced ? finding.recommendation->gain->predicted : 0.0;
   };
   const auto key = [&](const Finding& finding) {
-    return std::tuple(!finding.on_bound, -gain(finding), !finding.on_stage, -finding.share);
+    return std::tuple(findings::IsMarginal(finding), !finding.on_bound, -gain(finding),
+                      !finding.on_stage, -finding.share);
   };
   const auto& all = told.answer.findings;
   for (size_t i = 0; i + 1 < all.size(); ++i) {

@@ -28,6 +28,7 @@ void Say(const Case& c, StageId map, Patch patch, std::vector<Draft>& drafts) {
       draft, fmt::format("batch before {}, and map whole batches", NameOf(c, map)),
       std::move(patch),
       "a run does not show how fast the same work is on whole batches: " + ToMeasure(c));
+  draft.finding.recommendation->costs_nothing = true;
   drafts.push_back(std::move(draft));
 }
 
