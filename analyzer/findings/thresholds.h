@@ -219,6 +219,9 @@ constexpr size_t kFewestOfShard = 3;
 constexpr int64_t kReadersAroundAShard = 4;
 // A rank that is this much slower in its own work delays all others.
 constexpr double kSlowRank = 1.10;
+// So does one that waits this much longer for its input, if that is a part of the step.
+constexpr double kSlowInputOfRank = 1.5;
+constexpr double kSlowInputShare = 0.1;
 // A first step of more than ten medians is compilation, cold caches and empty buffers.
 constexpr double kWarmUpSteps = 10;
 

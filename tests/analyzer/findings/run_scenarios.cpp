@@ -34,6 +34,17 @@ void MakeSlowRank(CaseBuilder& b) {
   }
 }
 
+// Of three ranks of a job, whose waits for one another a trace without kernels calls work.
+void MakeSlowInputOfRank(CaseBuilder& b) {
+  b.run.info.job.command = {"python", "train.py"};
+  b.with_spec = false;
+  for (size_t i = 0; i < b.attribution.steps.size(); ++i) {
+    auto& step = b.attribution.steps[i];
+    step.rank = static_cast<uint32_t>(i % 3);
+    step.ns[attribution::At(Category::kInputStall)] = step.rank == 1 ? 3'000'000 : 1'500'000;
+  }
+}
+
 }  // namespace
 
 std::vector<Scenario> RunScenarios() {
@@ -79,6 +90,20 @@ std::vector<Scenario> RunScenarios() {
        [](CaseBuilder& b) {
          for (auto& step : b.attribution.steps) {
            step.ns[attribution::At(Category::kCommunication)] = 2'000'000;
+         }
+       }},
+      {"slow-rank", "one of three ranks waits longer for its input", MakeSlowInputOfRank,
+       "by less than a tenth of the step",
+       [](CaseBuilder& b) {
+         for (auto& step : b.attribution.steps) {
+           step.ns[attribution::At(Category::kInputStall)] /= 2;
+         }
+       }},
+      {"slow-rank", "one of three ranks waits longer for its input", MakeSlowInputOfRank,
+       "its steps take longer, too: the others do not wait",
+       [](CaseBuilder& b) {
+         for (auto& step : b.attribution.steps) {
+           if (step.rank == 1) step.end_ns += 1'500'000;
          }
        }},
       {"warm-up", "a first step of half a second",
