@@ -415,7 +415,9 @@ void NameLoaders(Run& run) {
     if (!loader.same_as.known()) order.push_back(&loader);
   }
   std::stable_sort(order.begin(), order.end(), [&](const Loader* a, const Loader* b) {
-    return fed[a->info.id.value] > fed[b->info.id.value];
+    const uint64_t fed_a = fed[a->info.id.value];
+    const uint64_t fed_b = fed[b->info.id.value];
+    return fed_a != fed_b ? fed_a > fed_b : a->rank < b->rank;
   });
   for (size_t i = 0; i < order.size(); ++i) {
     order[i]->name = i == 0 ? "loader" : "loader" + std::to_string(i + 1);

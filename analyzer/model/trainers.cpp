@@ -141,21 +141,26 @@ void RankTracks(const Ranks& ranks, const ProcessRanks& processes, Run& run) {
 }
 
 // The n-th loader that a trainer constructs in a place of the code is the n-th one there of each
-// other trainer, if their settings agree.
+// other trainer, if their settings agree. Of those that do, the one of the lowest rank stands for
+// all: which was recorded first is chance.
 void MatchLoaders(Run& run) {
   using Place = std::tuple<std::string, std::string, std::string, uint32_t,
                            std::map<std::string, std::string>>;
   std::map<std::tuple<Place, ProcessId, uint32_t>, size_t> seen;
   std::map<std::pair<Place, size_t>, LoaderId> first;
-  for (Loader& loader : run.loaders) {
-    const trace::LoaderInfo& info = loader.info;
+  std::vector<Loader*> by_rank;
+  for (Loader& loader : run.loaders) by_rank.push_back(&loader);
+  std::stable_sort(by_rank.begin(), by_rank.end(),
+                   [](const Loader* a, const Loader* b) { return a->rank < b->rank; });
+  for (Loader* const loader : by_rank) {
+    const trace::LoaderInfo& info = loader->info;
     if (info.file.empty()) continue;
     auto settings = SettingsOf(info);
     settings.erase("gradient_accumulation");  // it is noticed after some steps
     const Place place{info.kind, info.dataset, info.file, info.line, std::move(settings)};
-    const size_t nth = seen[{place, info.process, loader.rank}]++;
+    const size_t nth = seen[{place, info.process, loader->rank}]++;
     const auto [known, is_new] = first.try_emplace({place, nth}, info.id);
-    if (!is_new) loader.same_as = known->second;
+    if (!is_new) loader->same_as = known->second;
   }
 }
 

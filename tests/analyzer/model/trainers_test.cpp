@@ -210,6 +210,28 @@ TEST_SUITE("fast") {
     CHECK(run.loaders[4].same_as == LoaderId{1});
   }
 
+  TEST_CASE("the lowest rank's loader stands for the others, whichever was recorded first") {
+    JobTrace job;
+    const TrainerProcess a = job.Train(100);
+    const TrainerProcess b = job.Train(200);
+    const auto evaluates = [&](const TrainerProcess& trainer) {
+      job.trace.Loader({.process = trainer.process,
+                        .kind = "torch.utils.data.DataLoader",
+                        .dataset = "Images",
+                        .file = "/train.py",
+                        .line = 12});
+    };
+    evaluates(b);
+    evaluates(a);
+    job.Step(a, 0, 10'000, 20'000);
+    job.Step(b, 0, 12'000, 22'000);
+    const model::Run run = job.Loaded();
+    REQUIRE(run.loaders.size() == 4);
+    CHECK(run.loaders[2].same_as == LoaderId{3});
+    CHECK(run.loaders[2].name == "rank 1: loader2");
+    CHECK(run.loaders[3].name == "loader2");
+  }
+
   TEST_CASE("a trace with several trainers can be read, changed and saved") {
     JobTrace job;
     const TrainerProcess a = job.Train(100);
