@@ -97,7 +97,9 @@ std::string RunFacts(const model::Run& run) {
   AddFact(facts, "command", ShellCommand(run.info.command_line), true);
   AddFact(facts, "format", run.format + " " + run.format_version);
   AddFact(facts, "duration", words::Duration(window.end_ns - window.start_ns));
-  AddFact(facts, "steps", words::Grouped(run.rows.steps.size()));
+  AddFact(
+      facts, "steps",
+      run.step_ranks.empty() ? words::Grouped(run.rows.steps.size()) : report::StepsPhrase(run));
   AddFact(facts, "host", HostFact(run.info.host));
   AddFact(facts, "device",
           run.info.device.name.empty() || run.info.device.name == run.info.device.kind
@@ -124,7 +126,7 @@ std::string Loaders(const model::Run& run, bool colors) {
   for (const model::Loader& loader : run.loaders) {
     const trace::LoaderInfo& info = loader.info;
     AddFact(facts, loader.name,
-            report::LoaderPhrase(info) + ", fed " + words::Counted(loader.steps, "step"));
+            report::LoaderPhrase(info) + ", " + report::FedPhrase(loader, run.loaders));
     const std::string place = words::WholePlace(info.file, info.line);
     if (!place.empty()) AddFact(facts, "", "constructed at " + place, true);
   }

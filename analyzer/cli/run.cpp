@@ -17,6 +17,7 @@
 #include "analyzer/base/escape.h"
 #include "analyzer/base/file.h"
 #include "analyzer/cli/program.h"
+#include "analyzer/report/job_section.h"
 #include "analyzer/words/words.h"
 #include "collectors/job/run_job.h"
 #include "replay/workbench/profiles.h"
@@ -111,12 +112,13 @@ void NoteFilesOf(const std::vector<std::string>& command) {
 
 // "120 steps; input-bound: fetch (cpu); run.sst"
 std::string LastLine(const RunArguments& arguments, const job::JobResult& result) {
-  const std::string steps =
-      fmt::format("{} step{}", result.steps.steps, result.steps.steps == 1 ? "" : "s");
   const auto opened = workbench::Open({arguments.output});
-  if (!opened.ok()) return steps + "; " + opened.error().Line();
+  if (!opened.ok()) {
+    return fmt::format("{} steps; {}", result.steps.steps, opened.error().Line());
+  }
   const report::Report report = workbench::Analyze(opened.value(), {.price = false});
-  return fmt::format("{}; {}; {}", steps, report.verdict.text, arguments.output);
+  return fmt::format("{}; {}; {}", report::StepsPhrase(*opened.value().run), report.verdict.text,
+                     arguments.output);
 }
 
 void TellTheEnd(const RunArguments& arguments, const job::JobResult& result) {

@@ -91,7 +91,7 @@ List LoaderList(const std::vector<model::Loader>& loaders) {
     std::string text = LoaderPhrase(loader.info);
     const std::string place = words::WholePlace(loader.info.file, loader.info.line);
     if (!place.empty()) text += ", constructed at " + place;
-    text += ", fed " + words::Counted(loader.steps, "step");
+    text += ", " + FedPhrase(loader, loaders);
     std::string settings;
     for (const auto& [name, value] : SettingsInCode(loader.info)) {
       settings += (settings.empty() ? ": " : ", ") + name + "=" + value;
@@ -167,6 +167,29 @@ std::string LoaderPhrase(const trace::LoaderInfo& loader) {
   const std::string kind = loader.kind.substr(loader.kind.rfind('.') + 1);
   const std::string name = kind.empty() ? "loader" : kind;
   return loader.dataset.empty() ? name : name + " of " + loader.dataset;
+}
+
+std::string FedPhrase(const model::Loader& loader, std::span<const model::Loader> all) {
+  const bool ranks = std::any_of(all.begin(), all.end(), [&](const model::Loader& other) {
+    return other.rank != loader.rank;
+  });
+  return "fed " + words::Counted(loader.steps, "step") +
+         (ranks ? fmt::format(" of rank {}", loader.rank) : "");
+}
+
+std::string StepsPhrase(const model::Run& run) {
+  std::map<uint32_t, size_t> by_rank;
+  for (const uint32_t rank : run.step_ranks) ++by_rank[rank];
+  const auto counted = [](size_t steps) {
+    return fmt::format("{} step{}", steps, steps == 1 ? "" : "s");
+  };
+  if (by_rank.empty()) return counted(run.rows.steps.size());
+  const auto [least, most] =
+      std::minmax_element(by_rank.begin(), by_rank.end(),
+                          [](const auto& a, const auto& b) { return a.second < b.second; });
+  const std::string from =
+      least->second == most->second ? "" : std::to_string(least->second) + " to ";
+  return fmt::format("{}{} on each of {} ranks", from, counted(most->second), by_rank.size());
 }
 
 std::string SoftwareOf(const trace::JobInfo& job) {

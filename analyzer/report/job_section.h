@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +25,10 @@ Table ProcessTable(const std::vector<ProcessRow>& processes, bool condensed);
 std::vector<std::pair<std::string, std::string>> SettingsInCode(const trace::LoaderInfo& loader);
 // "DataLoader of Images": its class without the modules, and its data set's.
 std::string LoaderPhrase(const trace::LoaderInfo& loader);
+// "fed 60 steps"; among loaders of several ranks "fed 60 steps of rank 1".
+std::string FedPhrase(const model::Loader& loader, std::span<const model::Loader> all);
+// "40 steps"; "38 to 40 steps on each of 4 ranks".
+std::string StepsPhrase(const model::Run& run);
 // "Python 3.13.0, torch 2.15.0"; empty where neither was seen.
 std::string SoftwareOf(const trace::JobInfo& job);
 

@@ -3,6 +3,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <bit>
 
 #include "collectors/recorder/joined.h"
@@ -72,6 +73,15 @@ void Recorder::Probe(const trace::Probe& window) { recording_->Probe(window); }
 
 void Recorder::UpdateRun(const std::function<void(trace::RunInfo&)>& change) {
   recording_->names().UpdateRun(change);
+}
+
+void StepCount::Add(const StepCount& more) {
+  if (more.steps == 0) return;
+  first_ns = steps == 0 ? more.first_ns : std::min(first_ns, more.first_ns);
+  last_ns = steps == 0 ? more.last_ns : std::max(last_ns, more.last_ns);
+  steps += more.steps;
+  waited_ns += more.waited_ns;
+  all_ns += more.all_ns;
 }
 
 StepCount Recorder::steps() const { return recording_->steps(); }

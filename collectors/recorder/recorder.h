@@ -53,13 +53,15 @@ struct Summary {
   std::string first_error;
 };
 
-// The trainer's steps that the trace has so far.
+// A trainer's steps that the trace has so far; of several, those of the one with the most.
 struct StepCount {
   uint64_t steps = 0;
   int64_t first_ns = 0;   // the first request; meaningless without steps
   int64_t last_ns = 0;    // when the last one was done
   int64_t waited_ns = 0;  // from requests to batches
-  int64_t all_ns = 0;     // of all steps; of several trainers, more than went by
+  int64_t all_ns = 0;     // of all steps
+
+  void Add(const StepCount& more);
 };
 
 class Recording;  // what the recorder, the flusher and the tracks share

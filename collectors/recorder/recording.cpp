@@ -162,7 +162,11 @@ void FileRecording::FlusherLoop() {
 
 StepCount FileRecording::steps() {
   const std::lock_guard lock(flush_mutex_);
-  return steps_;
+  StepCount most;
+  for (const auto& [track, steps] : steps_) {
+    if (steps.steps > most.steps) most = steps;
+  }
+  return most;
 }
 
 Status FileRecording::Publish() {
@@ -272,16 +276,7 @@ void FileRecording::DrainChannel(Channel& channel, uint64_t until) {
     if (builder_->Full()) WriteChunk();
     const Drained drained = Drain(ring, until, channel.id, ClockOf(channel), *builder_);
     channel.drained += drained.events;
-    if (drained.steps.steps != 0) {
-      const bool first = steps_.steps == 0;
-      steps_.first_ns =
-          first ? drained.steps.first_ns : std::min(steps_.first_ns, drained.steps.first_ns);
-      steps_.steps += drained.steps.steps;
-      steps_.last_ns =
-          first ? drained.steps.last_ns : std::max(steps_.last_ns, drained.steps.last_ns);
-      steps_.waited_ns += drained.steps.waited_ns;
-      steps_.all_ns += drained.steps.all_ns;
-    }
+    if (drained.steps.steps != 0) steps_[channel.id].Add(drained.steps);
     if (drained.events != 0) {
       in_chunk_.push_back({&channel, drained.events, drained.first_ns, drained.last_ns});
     }

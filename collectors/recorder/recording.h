@@ -7,6 +7,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -133,7 +134,7 @@ class FileRecording final : public Recording {
   std::vector<InChunk> in_chunk_;
   std::vector<trace::Gap> gaps_to_write_;
   std::vector<trace::Tally> retired_tallies_;
-  StepCount steps_;
+  std::map<TrackId, StepCount> steps_;
   std::string first_error_;
   bool sealed_ = false;
 

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analyzer/report/describe.h"
+#include "analyzer/report/job_section.h"
 #include "analyzer/report/json.h"
 #include "analyzer/report/markdown.h"
 #include "analyzer/report/report.h"
@@ -135,6 +136,22 @@ TEST_SUITE("fast") {
     CHECK(report::WriteText(report::DocumentOf(report)).find("communication: one replica") !=
           std::string::npos);
     CHECK_FALSE(report::WriteJson(report).empty());
+  }
+
+  TEST_CASE("steps and loaders of several ranks are told by rank") {
+    model::Run run;
+    run.rows.steps.resize(3);
+    CHECK(report::StepsPhrase(run) == "3 steps");
+    run.step_ranks = {0, 1, 0};
+    CHECK(report::StepsPhrase(run) == "1 to 2 steps on each of 2 ranks");
+    run.step_ranks = {0, 1, 2};
+    CHECK(report::StepsPhrase(run) == "1 step on each of 3 ranks");
+    run.loaders.resize(2);
+    run.loaders[1].steps = 60;
+    CHECK(report::FedPhrase(run.loaders[1], run.loaders) == "fed 60 steps");
+    run.loaders[1].rank = 1;
+    CHECK(report::FedPhrase(run.loaders[1], run.loaders) == "fed 60 steps of rank 1");
+    CHECK(report::FedPhrase(run.loaders[0], run.loaders) == "fed 0 steps of rank 0");
   }
 
   TEST_CASE("workers and room that an imported trace does not show are null and named") {

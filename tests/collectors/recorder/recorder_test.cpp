@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdlib>
 #include <string>
 #include <thread>
 
@@ -134,6 +135,27 @@ TEST_SUITE("fast") {
     CHECK(trace.rows.steps[0].device_done_ns > trace.rows.steps[0].issued_ns);
     REQUIRE(trace.rows.knobs.size() == 1);
     CHECK(trace.strings.at(trace.rows.knobs[0].new_value.value) == "4");
+  }
+
+  TEST_CASE("steps are counted for each trainer, and those of the one with the most are told") {
+    ScratchDir dir;
+    auto recorder = StartRecorder(dir / "r.sst");
+    CHECK(recorder->steps().steps == 0);
+    const auto one = recorder->NewTrack({});
+    const auto other = recorder->NewTrack({});
+    const auto start = static_cast<int64_t>(NowTicks());
+    const auto step = [&](Track& track, int64_t at) {
+      track.Step({0, start + at, start + at + 1'000, start + at + 2'000, start + at + 3'000});
+    };
+    step(*one, 0);
+    step(*other, 10'000);
+    step(*other, 20'000);
+    REQUIRE(recorder->Flush().ok());
+    const StepCount steps = recorder->steps();
+    CHECK(steps.steps == 2);
+    CHECK(steps.waited_ns > 0);
+    CHECK(std::abs(steps.waited_ns * 3 - steps.all_ns) <= 12);  // rounded to whole nanoseconds
+    CHECK(steps.all_ns < steps.last_ns - steps.first_ns);       // 6,000 of 13,000 ticks
   }
 
   TEST_CASE("a span with a name of its own belongs to no stage, however long it is") {
