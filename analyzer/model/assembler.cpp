@@ -266,6 +266,7 @@ void Assembler::AddJobDefinitions(trace::Definitions definitions) {
     Take(from.arguments, to.arguments);
     Take(from.start_ns, to.start_ns);
     Take(from.end_ns, to.end_ns);
+    if (from.rank) to.rank = from.rank;
   }
   for (trace::LoaderInfo& from : definitions.loaders) {
     if (!Admit(run_.loaders, from.id.value, trace::kMaxLoaders, kLoadersWord)) continue;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -22,6 +23,30 @@ constexpr size_t kMostRanks = 256;
 constexpr size_t kMostParents = 64;
 
 using Ranks = std::map<Trainer, uint32_t>;  // from 0
+
+// Which of them began first is chance. They are numbered in the order of their launcher's ranks, if
+// it told each of another one; else in the order of their processes' starts.
+void NumberRanks(const Run& run, Ranks& lanes) {
+  std::vector<uint32_t> order;
+  std::map<uint32_t, std::optional<uint32_t>> stated;
+  for (const auto& [trainer, lane] : lanes) {
+    const auto rank =
+        trainer.first.known() ? run.processes[trainer.first.value].rank : std::nullopt;
+    if (stated.try_emplace(lane, rank).second) order.push_back(lane);
+  }
+  std::set<uint32_t> different;
+  for (const auto& [lane, rank] : stated) {
+    if (rank) different.insert(*rank);
+  }
+  if (different.size() == order.size()) {
+    std::sort(order.begin(), order.end(),
+              [&](uint32_t a, uint32_t b) { return stated[a] < stated[b]; });
+  }
+  std::map<uint32_t, uint32_t> numbers;
+  for (const uint32_t lane : order)
+    numbers.try_emplace(lane, static_cast<uint32_t>(numbers.size()));
+  for (auto& [trainer, lane] : lanes) lane = numbers[lane];
+}
 
 // Empty with fewer than two trainers, or if the trace does not say whose its steps are.
 Ranks RanksOfTrainers(const Run& run) {
@@ -52,11 +77,7 @@ Ranks RanksOfTrainers(const Run& run) {
     free.emplace(end_ns, lane);
     lanes[trainer] = lane;
   }
-  // Which of them began first is chance; processes are numbered in the order of their starts.
-  std::map<uint32_t, uint32_t> numbers;
-  for (auto& [trainer, lane] : lanes) {
-    lane = numbers.try_emplace(lane, static_cast<uint32_t>(numbers.size())).first->second;
-  }
+  NumberRanks(run, lanes);
   return lanes;
 }
 

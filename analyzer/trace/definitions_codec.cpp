@@ -64,6 +64,7 @@ void Encode(const ProcessInfo& from, wire::ProcessInfo& to) {
   for (const std::string& argument : from.arguments) to.add_arguments(argument);
   to.set_start_ns(from.start_ns);
   to.set_end_ns(from.end_ns);
+  if (from.rank) to.set_rank_plus_1(*from.rank + 1);
 }
 
 void Encode(const LoaderInfo& from, wire::LoaderInfo& to) {
@@ -257,6 +258,7 @@ Definitions Decode(wire::Definitions& from) {
                             {p.arguments().begin(), p.arguments().end()},
                             ClampTime(p.start_ns()),
                             ClampTime(p.end_ns())});
+    if (p.rank_plus_1() != 0) to.processes.back().rank = p.rank_plus_1() - 1;
   }
   for (const wire::LoaderInfo& l : from.loaders()) {
     to.loaders.push_back({LoaderId{l.id()}, ProcessId{l.process_plus_1() - 1}, l.kind(),

@@ -95,7 +95,8 @@ struct ProcessInfo {
   uint64_t parent = 0;                 // its pid
   std::vector<std::string> arguments;  // secrets are masked
   int64_t start_ns = 0;
-  int64_t end_ns = 0;  // 0: it outlived the recording, or nobody saw its end
+  int64_t end_ns = 0;                 // 0: it outlived the recording, or nobody saw its end
+  std::optional<uint32_t> rank = {};  // what its launcher calls it
   bool operator==(const ProcessInfo&) const = default;
 };
 

@@ -256,6 +256,9 @@ bool JobNames::TakeProcess(JobProcess& process, const NamesLine& line) {
   trace::ProcessInfo& info = process.info_;
   info.parent = line.Number("parent").value_or(info.parent);
   if (const std::string name = line.Text("name"); !name.empty()) info.name = name;
+  if (const auto rank = line.Number("rank"); rank && *rank < UINT32_MAX) {
+    info.rank = static_cast<uint32_t>(*rank);
+  }
   if (line.List("argv") != nullptr) info.arguments = Masked(line.Texts("argv", SIZE_MAX));
   table_.Redefine(info);
   const std::string python = line.Text("python");

@@ -74,6 +74,7 @@ class TraceBuilder : private trace::NameSource {
     processes_.push_back({id, name, pid, parent, {}, run.start_ns, 0});
     return id;
   }
+  void Rank(ProcessId process, uint32_t rank) { processes_[process.value].rank = rank; }
   LoaderId Loader(trace::LoaderInfo info) {
     info.id = LoaderId{static_cast<uint32_t>(loaders_.size())};
     loaders_.push_back(std::move(info));

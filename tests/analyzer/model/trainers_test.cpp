@@ -127,6 +127,25 @@ TEST_SUITE("fast") {
     CHECK(model::LoaderOf(run, run.stages[1].id, run.processes[1].id) == LoaderId{0});
   }
 
+  TEST_CASE("ranks have their launcher's numbers, if it told each of another one") {
+    const auto ranks = [](std::optional<uint32_t> first, std::optional<uint32_t> second) {
+      JobTrace job;
+      const TrainerProcess a = job.Train(100);
+      const TrainerProcess b = job.Train(200);
+      if (first) job.trace.Rank(a.process, *first);
+      if (second) job.trace.Rank(b.process, *second);
+      job.Step(a, 0, 10'000, 20'000);
+      job.Step(b, 0, 12'000, 22'000);
+      const model::Run run = job.Loaded();
+      return std::vector{run.tracks[a.main.value].rank, run.tracks[b.main.value].rank};
+    };
+    CHECK(ranks({}, {}) == std::vector<uint32_t>{0, 1});
+    CHECK(ranks(1, 0) == std::vector<uint32_t>{1, 0});
+    CHECK(ranks(7, 4) == std::vector<uint32_t>{1, 0});  // of another machine's
+    CHECK(ranks(1, 1) == std::vector<uint32_t>{0, 1});
+    CHECK(ranks(1, {}) == std::vector<uint32_t>{0, 1});
+  }
+
   TEST_CASE("two threads of a process that train at the same time are two ranks") {
     JobTrace job;
     const TrainerProcess a = job.Train(100, 12);

@@ -75,7 +75,7 @@ TEST_SUITE("fast") {
 {"stage": {"id": 5, "name": "fetch", "kind": "map", "loader": 1, "workers": 2, "queue": 0}}
 )");
     f.Append(kWorker,
-             R"({"process": {"pid": 11, "parent": 10, "name": "worker 0"}}
+             R"({"process": {"pid": 11, "parent": 10, "name": "worker 0", "rank": 3}}
 {"loader": {"id": 0, "owner": "10.1", "number": 1}}
 {"stage": {"id": 0, "name": "fetch", "loader": 0}}
 {"stage": {"id": 1, "name": "collate", "loader": 0, "inputs": [0]}}
@@ -97,6 +97,8 @@ TEST_SUITE("fast") {
     CHECK(all.loaders[0].process == main->id());
     CHECK(all.loaders[0].file == "/a.py");
     CHECK(all.run->job.python == "3.11.2");
+    REQUIRE(all.processes.size() == 2);
+    CHECK(all.processes[0].rank.value_or(0) + all.processes[1].rank.value_or(0) == 3);
     CHECK(f.names.bad_lines() == 0);
   }
 

@@ -111,8 +111,20 @@ def describe(name=None):
         "python": "%d.%d.%d" % sys.version_info[:3],
         "argv": _masked(arguments)[:64],
     }
+    rank = _rank()
+    if rank is not None:
+        line["rank"] = rank
     with _lock:
         _names().write("process", line)
+
+
+def _rank():
+    """What the launcher of several ranks calls this process; None: nothing."""
+    for name in ("RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"):
+        value = os.environ.get(name, "")
+        if value.isascii() and value.isdigit():
+            return int(value)
+    return None
 
 
 def define(kind, /, **fields):

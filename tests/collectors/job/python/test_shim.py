@@ -981,6 +981,14 @@ class Faults(Case):
                 loader = session.main.names["loader"][0]
                 self.assertEqual(os.path.join(package, "train.py"), loader["where"]["file"])
 
+    def test_the_rank_that_a_launcher_gives(self):
+        for env, rank in (({"RANK": "3"}, 3), ({"SLURM_PROCID": "0"}, 0), ({"RANK": "all"}, None)):
+            with self.subTest(env):
+                shutil.rmtree(self.session, True)
+                self.assertEqual((0, "", ""), self.python("-c", "import sys", env=env))
+                session = ring_reader.read(self.session)
+                self.assertEqual(rank, session.processes[0].names["process"][0].get("rank"))
+
     def test_a_program_in_the_command_line(self):
         program = ("from torch.utils.data import DataLoader\n"
                    "for b in DataLoader(range(8), batch_size=4, num_workers=1): print(b)\n")
