@@ -14,7 +14,7 @@ from _thread import get_ident
 
 from . import loaders, ops, plain, session, steps
 from .sight import StageSight
-from .watch import Method, guarded, pass_on
+from .watch import Method, guarded, hook
 
 _TOOL = 3
 _TRIES = 50  # calls without a loop to be seen; then it is let be
@@ -99,22 +99,10 @@ def _watch():
             (events.LINE, _on_line), (events.PY_START, _on_code), (events.PY_RESUME, _on_code),
             (events.PY_YIELD, _on_result), (events.PY_RETURN, _on_result),
             (events.PY_UNWIND, _on_unwind)):
-        monitoring.register_callback(_TOOL, event, _guard(callback))
+        monitoring.register_callback(_TOOL, event, hook(callback, "a loop", _let_be))
     for code in _candidates:
         monitoring.set_local_events(_TOOL, code, events.LINE)
     return True
-
-
-def _guard(callback):
-    def seen(*args):
-        try:
-            return callback(*args)
-        except Exception as error:
-            pass_on(error)
-            session.say("a loop is no longer watched: %s: %s" % (type(error).__name__, error))
-            _let_be()
-
-    return seen
 
 
 def _let_be():

@@ -10,55 +10,12 @@ import sys
 import types
 
 from . import ring, samples, session
-from .watch import guarded, pass_on, uses
+from .watch import Field, guarded, uses
 
 _TAKEN = 20_000  # ns: a lock that nobody else has costs less
 _NEVER = object()
 
 _enter = _exit = None  # code of SemLock's methods
-_broken = False
-
-
-class _Seen:
-    """A field of a lock. What `look(lock, value)` returns is what the reader gets."""
-
-    def __init__(self, cls, name, look):
-        self.name = name
-        self.look = look
-        setattr(cls, name, self)
-
-    def __get__(self, lock, owner=None):
-        if lock is None:
-            raise AttributeError(self.name)
-        try:
-            value = lock.__dict__[self.name]
-        except KeyError:
-            raise AttributeError("%r object has no attribute %r" %
-                                 (type(lock).__name__, self.name)) from None
-        if _broken:
-            return value
-        try:
-            return self.look(lock, value)
-        except Exception as error:
-            _stand_back(error)
-            return value
-
-    def __set__(self, lock, value):
-        lock.__dict__[self.name] = value
-
-    def __delete__(self, lock):
-        try:
-            del lock.__dict__[self.name]
-        except KeyError:
-            raise AttributeError(self.name) from None
-
-
-def _stand_back(error):
-    global _broken
-    pass_on(error)
-    _broken = True
-    session.say("locks that processes share are no longer watched: %s: %s" %
-                (type(error).__name__, error))
 
 
 def _used(lock, inner):
@@ -140,6 +97,6 @@ def attach(module):
                     "as the fetch's own")
         return
     _enter, _exit = cls.__enter__.__code__, cls.__exit__.__code__
-    _Seen(cls, "_semlock", _used)
-    _Seen(cls, "acquire", _acquired)
-    _Seen(cls, "release", _released)
+    Field(cls, "_semlock", give=_used)
+    Field(cls, "acquire", give=_acquired)
+    Field(cls, "release", give=_released)

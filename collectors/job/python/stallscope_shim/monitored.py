@@ -153,5 +153,5 @@ def _take_tool():
             (events.C_RAISE, _on_return_of_other), (events.PY_START, _on_start),
             (events.PY_RESUME, _on_start), (events.PY_RETURN, _on_end),
             (events.PY_YIELD, _on_end), (events.LINE, _on_line)):
-        monitoring.register_callback(_TOOL, event, samples.guard(callback))
+        monitoring.register_callback(_TOOL, event, samples.hook(callback))
     return True

@@ -107,4 +107,4 @@ def end(_=None):
     lines.stop()
 
 
-_profiler = samples.guard(_profile, end)
+_profiler = samples.hook(_profile, end)

@@ -5,9 +5,8 @@ calls are ops; a lock that other processes share is one while it is held.
 """
 from _thread import get_ident
 
-from . import ring, session
+from . import ring, session, watch
 from .op_names import known
-from .watch import pass_on
 
 _SHORT = 20_000  # ns: shorter calls are a part of the one around them, if they are few
 MOST = 600  # calls per batch that are spans of their own
@@ -128,17 +127,11 @@ def _is_of(lock, mark):
     return type(mark) is tuple and mark[0] is _LOCK and mark[1] == id(lock)
 
 
-def guard(callback, stop=lambda: None):
+def hook(callback, stop=lambda: None):
     """The callback of an interpreter's hook. After an error it sees no more samples."""
-    def guarded(*args):
+    def end():
         global current
-        try:
-            return callback(*args)
-        except Exception as error:
-            pass_on(error)
-            current = None
-            stop()
-            session.say("ops inside of a fetch are no longer recorded: %s: %s" %
-                        (type(error).__name__, error))
+        current = None
+        stop()
 
-    return guarded
+    return watch.hook(callback, "what a fetch calls", end)

@@ -47,14 +47,16 @@ class Method:
 
 class Field:
     """Calls `read(obj, value)` and `wrote(obj, value)` whenever a field of an instance is used. What
-    `replace(obj, value)` returns is stored instead of the value."""
+    `replace(obj, value)` returns is stored instead of the value, and what `give(obj, value)` returns is
+    what the reader gets."""
 
-    def __init__(self, cls, name, read=None, wrote=None, replace=None):
+    def __init__(self, cls, name, read=None, wrote=None, replace=None, give=None):
         self.name = name
         self.label = "%s.%s" % (cls.__name__, name)
         self.read = read or _nothing
         self.wrote = wrote or _nothing
         self.replace = replace
+        self.give = give
         setattr(cls, name, self)
 
     def __get__(self, obj, owner=None):
@@ -67,7 +69,10 @@ class Field:
                                  (type(obj).__name__, self.name)) from None
         try:
             self.read(obj, value)
+            if self.give is not None:
+                return self.give(obj, value)
         except Exception as error:
+            self.give = None
             self.read = _stand_back(self.label, error)
         return value
 
@@ -98,6 +103,18 @@ def guarded(function, *args):
     except Exception as error:
         pass_on(error)
         _say("%s failed" % getattr(function, "__qualname__", function), error)
+
+
+def hook(callback, label, stop):
+    """The callback of an interpreter's hook, which `stop` ends after an error."""
+    def seen(*args):
+        try:
+            return callback(*args)
+        except Exception as error:
+            _stand_back(label, error)
+            stop()
+
+    return seen
 
 
 def own(obj):
