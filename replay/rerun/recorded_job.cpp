@@ -85,6 +85,15 @@ bool IsThere(const std::string& program, const std::string& folder) {
   return false;
 }
 
+// "python", "python -u -": its program is what it reads, which the trace does not hold.
+bool ReadsItsProgram(const std::vector<std::string>& command) {
+  if (!fs::path(command.front()).filename().string().starts_with("python")) return false;
+  const auto file = std::find_if(
+      command.begin() + 1, command.end(),
+      [](const std::string& argument) { return argument == "-" || !argument.starts_with('-'); });
+  return file == command.end() || *file == "-";
+}
+
 // The settings of the job that differ, as paths, in the spec's order.
 std::vector<std::string> ChangedPaths(const Spec& recorded, const Spec& spec) {
   std::vector<std::string> paths;
@@ -180,6 +189,10 @@ JobPlan PlanJob(const model::Run& run, const Spec& recorded, const std::string& 
 }
 
 Status CheckCommand(const JobPlan& job) {
+  if (ReadsItsProgram(job.command)) {
+    return Error{ErrorKind::kInput, "the job's program came from standard input", "",
+                 "save it to a file, and record that"};
+  }
   for (size_t i = 0; i < job.command.size(); ++i) {
     if (job.command[i].find(kMasked) == std::string::npos) continue;
     const std::string option =

@@ -49,7 +49,8 @@ struct JobPlan {
 // `folder`: where the job is now. Loaders below the recorded folder are below that one then.
 JobPlan PlanJob(const model::Run& run, const Spec& recorded, const std::string& folder);
 
-// The command line holds secrets, which no trace has: kInput.
+// The command line holds secrets, or the program came from standard input, which no trace has:
+// kInput.
 Status CheckCommand(const JobPlan& job);
 // The folder and the program are there: else kInput.
 Status CheckJobIsThere(const JobPlan& job);

@@ -177,6 +177,22 @@ TEST_SUITE("fast") {
     }
   }
 
+  TEST_CASE("a program that came from standard input cannot be run again") {
+    model::Run run = JobRun();
+    const auto check = [&](const std::vector<std::string>& command) {
+      run.info.job.command = command;
+      return CheckCommand(PlanOf(run));
+    };
+    for (const std::vector<std::string>& command :
+         {std::vector<std::string>{"python"}, {"/usr/bin/python3", "-u", "-", "--epochs", "2"}}) {
+      REQUIRE_FALSE(check(command).ok());
+      CHECK(check(command).error().Line().find("standard input") != std::string::npos);
+    }
+    CHECK(check({"python", "-u", "train.py", "-"}).ok());
+    CHECK(check({"python", "-c", "import train"}).ok());
+    CHECK(check({"./train", "-"}).ok());
+  }
+
   TEST_CASE("a folder or a program that is gone is an input that is missing") {
     model::Run run = JobRun();
     const auto error_of = [&](const std::string& folder) {
