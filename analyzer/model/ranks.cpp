@@ -93,15 +93,32 @@ void Renumber(uint32_t first, Run& run) {
   for (Loader& loader : run.loaders) loader.rank += by;
 }
 
+// What the launcher calls the lowest rank in a job's trace.
+std::optional<uint32_t> StatedRank(const Run& run) {
+  std::optional<uint32_t> least;
+  for (const trace::ProcessInfo& process : run.processes) {
+    if (process.rank && (!least || *process.rank < *least)) least = process.rank;
+  }
+  return least;
+}
+
 void NumberRanks(std::vector<Run>& runs) {
   std::set<uint32_t> seen;
   const bool several =
       std::any_of(runs.begin(), runs.end(), [](const Run& run) { return !run.step_ranks.empty(); });
   for (const Run& run : runs) seen.insert(run.info.rank);
   if (several || seen.size() != runs.size()) {
+    std::set<std::optional<uint32_t>> stated{std::nullopt};
+    for (const Run& run : runs) stated.insert(StatedRank(run));
+    const bool launched = stated.size() == runs.size() + 1;
+    if (launched) {
+      std::stable_sort(runs.begin(), runs.end(),
+                       [](const Run& a, const Run& b) { return StatedRank(a) < StatedRank(b); });
+    }
     uint32_t next = 0;
     for (Run& run : runs) {
       const uint32_t ranks = RanksIn(run);
+      if (launched) next = std::max(next, *StatedRank(run));
       Renumber(next, run);
       next += ranks;
     }

@@ -39,8 +39,9 @@ std::string NameOnRank(uint32_t rank, std::string_view name);
 // `is_communication`, the ends of the ranks' collectives. Stages with the same name and kind become
 // one, and their workers add up. Queues, tracks and counters remain separate and are named "rank 1:
 // decode"; queues and tracks also keep the rank as a number. Ids of elements and batches have the
-// rank in bits 48 to 62. Runs without a rank, or with the same one, are numbered in the order
-// given. One run is returned as it is; none is an error.
+// rank in bits 48 to 62. Runs without a rank, or with the same one, have their launcher's
+// numbers, if it told each of another one; else they are numbered in the order given. One run is
+// returned as it is; none is an error.
 Result<Run> MergeRanks(std::vector<Run> runs, IsCommunication is_communication = nullptr);
 
 }  // namespace stallscope::model

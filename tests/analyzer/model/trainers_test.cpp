@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <map>
+#include <optional>
+
 #include "analyzer/model/job_spec.h"
 #include "analyzer/model/ranks.h"
 #include "analyzer/model/saver.h"
@@ -144,6 +147,30 @@ TEST_SUITE("fast") {
     CHECK(ranks(7, 4) == std::vector<uint32_t>{1, 0});  // of another machine's
     CHECK(ranks(1, 1) == std::vector<uint32_t>{0, 1});
     CHECK(ranks(1, {}) == std::vector<uint32_t>{0, 1});
+  }
+
+  TEST_CASE("traces of ranks have their launcher's numbers, in whatever order they are given") {
+    const auto ranks = [](const std::vector<std::optional<uint32_t>>& stated) {
+      std::vector<model::Run> runs;
+      for (size_t i = 0; i < stated.size(); ++i) {
+        JobTrace job;
+        const TrainerProcess trainer = job.Train(100 * (i + 1));
+        if (stated[i]) job.trace.Rank(trainer.process, *stated[i]);
+        for (uint64_t step = 0; step <= i; ++step) {
+          const auto at = static_cast<int64_t>(10'000 * step);
+          job.Step(trainer, step, at + 10'000, at + 20'000);
+        }
+        runs.push_back(job.Loaded());
+      }
+      const auto merged = model::MergeRanks(std::move(runs));
+      REQUIRE(merged.ok());
+      std::map<uint32_t, size_t> steps;
+      for (const uint32_t rank : merged.value().step_ranks) ++steps[rank];
+      return steps;
+    };
+    CHECK(ranks({10, 2}) == std::map<uint32_t, size_t>{{2, 2}, {10, 1}});
+    CHECK(ranks({2, 2}) == std::map<uint32_t, size_t>{{0, 1}, {1, 2}});
+    CHECK(ranks({5, {}}) == std::map<uint32_t, size_t>{{0, 1}, {1, 2}});
   }
 
   TEST_CASE("two threads of a process that train at the same time are two ranks") {
