@@ -157,6 +157,7 @@ struct OpUse {
 
 // Of its stage's work, as far as that work's ops were recorded; nothing if none were.
 std::optional<double> ShareOfStage(const OpUse& op, int64_t sampled_ns);
+
 // Workers of a job that wait for a lock for more than this part of their work take turns in it;
 // less is chance.
 constexpr double kTakeTurns = 0.1;

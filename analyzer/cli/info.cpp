@@ -97,9 +97,7 @@ std::string RunFacts(const model::Run& run) {
   AddFact(facts, "command", ShellCommand(run.info.command_line), true);
   AddFact(facts, "format", run.format + " " + run.format_version);
   AddFact(facts, "duration", words::Duration(window.end_ns - window.start_ns));
-  AddFact(
-      facts, "steps",
-      run.step_ranks.empty() ? words::Grouped(run.rows.steps.size()) : report::StepsPhrase(run));
+  AddFact(facts, "steps", report::StepsFact(run));
   AddFact(facts, "host", HostFact(run.info.host));
   AddFact(facts, "device",
           run.info.device.name.empty() || run.info.device.name == run.info.device.kind

@@ -114,7 +114,7 @@ void NoteFilesOf(const std::vector<std::string>& command) {
 std::string LastLine(const RunArguments& arguments, const job::JobResult& result) {
   const auto opened = workbench::Open({arguments.output});
   if (!opened.ok()) {
-    return fmt::format("{} steps; {}", result.steps.steps, opened.error().Line());
+    return words::Counted(result.steps.steps, "step") + "; " + opened.error().Line();
   }
   const report::Report report = workbench::Analyze(opened.value(), {.price = false});
   return fmt::format("{}; {}; {}", report::StepsPhrase(*opened.value().run), report.verdict.text,

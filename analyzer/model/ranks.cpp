@@ -108,18 +108,19 @@ void NumberRanks(std::vector<Run>& runs) {
       std::any_of(runs.begin(), runs.end(), [](const Run& run) { return !run.step_ranks.empty(); });
   for (const Run& run : runs) seen.insert(run.info.rank);
   if (several || seen.size() != runs.size()) {
-    std::set<std::optional<uint32_t>> stated{std::nullopt};
-    for (const Run& run : runs) stated.insert(StatedRank(run));
-    const bool launched = stated.size() == runs.size() + 1;
-    if (launched) {
-      std::stable_sort(runs.begin(), runs.end(),
-                       [](const Run& a, const Run& b) { return StatedRank(a) < StatedRank(b); });
+    std::map<uint32_t, size_t> order;  // by the launcher's numbers, else as given
+    for (size_t i = 0; i < runs.size(); ++i) {
+      if (const auto stated = StatedRank(runs[i])) order.emplace(*stated, i);
+    }
+    if (order.size() != runs.size()) {
+      order.clear();
+      for (size_t i = 0; i < runs.size(); ++i) order.emplace(static_cast<uint32_t>(i), i);
     }
     uint32_t next = 0;
-    for (Run& run : runs) {
-      const uint32_t ranks = RanksIn(run);
-      if (launched) next = std::max(next, *StatedRank(run));
-      Renumber(next, run);
+    for (const auto& [number, i] : order) {
+      next = std::max(next, number);
+      const uint32_t ranks = RanksIn(runs[i]);
+      Renumber(next, runs[i]);
       next += ranks;
     }
   }

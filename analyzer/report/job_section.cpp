@@ -192,6 +192,10 @@ std::string StepsPhrase(const model::Run& run) {
   return fmt::format("{}{} on each of {} ranks", from, counted(most->second), by_rank.size());
 }
 
+std::string StepsFact(const model::Run& run) {
+  return run.step_ranks.empty() ? words::Grouped(run.rows.steps.size()) : StepsPhrase(run);
+}
+
 std::string SoftwareOf(const trace::JobInfo& job) {
   std::string text = job.python.empty() ? "" : "Python " + job.python;
   for (const auto& framework : job.frameworks) {

@@ -27,8 +27,10 @@ std::vector<std::pair<std::string, std::string>> SettingsInCode(const trace::Loa
 std::string LoaderPhrase(const trace::LoaderInfo& loader);
 // "fed 60 steps"; among loaders of several ranks "fed 60 steps of rank 1".
 std::string FedPhrase(const model::Loader& loader, std::span<const model::Loader> all);
-// "40 steps"; "38 to 40 steps on each of 4 ranks".
+// "1200 steps"; "38 to 40 steps on each of 4 ranks".
 std::string StepsPhrase(const model::Run& run);
+// As a fact: "1,200"; of several ranks the phrase.
+std::string StepsFact(const model::Run& run);
 // "Python 3.13.0, torch 2.15.0"; empty where neither was seen.
 std::string SoftwareOf(const trace::JobInfo& job);
 

@@ -30,8 +30,9 @@ struct Row {
   double error;
 };
 
-// resize: measured on one core of a 3.2 GHz x86-64 machine with libyuv (500x375 pixels to 224x224).
-// The others are estimates from the memory that they pass over and from their inner loops.
+// resize: measured on one core of a 3.2 GHz x86-64 machine with libyuv (500x375 pixels to 224x224);
+// color_jitter: of 160x160 pixels, on that scale. The others are estimates from the memory that
+// they pass over and from their inner loops.
 constexpr std::array kRows = {
     Row{"parse_example", 1'000, 0, 0, 1, 0.5},
     Row{"decode_png", 5'000, 0, 12, 1, 0.5},
@@ -68,7 +69,8 @@ double LeftOfPixels(int64_t eighths) {
 // --- Values: memory and the type decide. Measured of 160x160 pixels, on the same scale.
 constexpr double kByteNs = 0.025;            // per byte read or written
 constexpr double kWholeBatchByteNs = 0.033;  // of a batch, which no core's cache holds
-constexpr double kHalfNs = 0.6;  // more for each value that becomes a float16, or was one
+// More for each value that becomes a float16, or was one: an estimate.
+constexpr double kHalfNs = 0.6;
 constexpr double kValueCall = 300;
 constexpr double kValueError = 0.5;
 constexpr double kCopyCall = 60;
@@ -108,7 +110,7 @@ UsualTime DecodeTime(const OpCall& op, const OpCall* crop, SampleForm& form) {
     const double side = random ? kRandomSide * std::sqrt(all) : std::min(size, std::sqrt(all));
     form.pixels = random ? kRandomArea * all : size * size;
     lines = (1 + side / std::sqrt(all)) / 2;
-    const double made = std::min(all, std::min(form.pixels, all) + side * kCropMargin);
+    const double made = std::min(all, form.pixels + side * kCropMargin);
     pixel_ns = kCroppedPixelNs * LeftOfPixels(eighths) * whole * made / all;
   }
   time.ns += whole * kEntropyNs * lines + pixel_ns;

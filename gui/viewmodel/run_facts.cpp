@@ -39,7 +39,7 @@ void AddTrace(const session::OpenRun& open, std::vector<FactGroup>& groups) {
   trace.Add("name", run.info.name);
   trace.Add("recorded by", run.info.tool);
   trace.Add("spans", words::Grouped(model::CountSpans(run)));
-  trace.Add("steps", words::Grouped(run.rows.steps.size()));
+  trace.Add("steps", report::StepsFact(run));
   trace.Add("digest", run.info.digest);
   trace.Add("data", run.info.data_fingerprint);
   const model::TimeRange window = model::WindowOf(run);

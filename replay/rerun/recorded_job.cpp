@@ -16,6 +16,7 @@
 #include "analyzer/base/units.h"
 #include "analyzer/model/graph.h"
 #include "analyzer/model/job_spec.h"
+#include "analyzer/model/python_command.h"
 #include "analyzer/spec/job_knobs.h"
 #include "analyzer/spec/knobs.h"
 #include "analyzer/spec/patch.h"
@@ -83,15 +84,6 @@ bool IsThere(const std::string& program, const std::string& folder) {
     at = end + 1;
   }
   return false;
-}
-
-// "python", "python -u -": its program is what it reads, which the trace does not hold.
-bool ReadsItsProgram(const std::vector<std::string>& command) {
-  if (!fs::path(command.front()).filename().string().starts_with("python")) return false;
-  const auto file = std::find_if(
-      command.begin() + 1, command.end(),
-      [](const std::string& argument) { return argument == "-" || !argument.starts_with('-'); });
-  return file == command.end() || *file == "-";
 }
 
 // The settings of the job that differ, as paths, in the spec's order.
@@ -189,7 +181,7 @@ JobPlan PlanJob(const model::Run& run, const Spec& recorded, const std::string& 
 }
 
 Status CheckCommand(const JobPlan& job) {
-  if (ReadsItsProgram(job.command)) {
+  if (const auto python = model::PythonCommandOf(job.command); python && python->reads_program) {
     return Error{ErrorKind::kInput, "the job's program came from standard input", "",
                  "save it to a file, and record that"};
   }

@@ -1,37 +1,20 @@
 // No answer, and what to record to get one.
-#include <algorithm>
-
 #include "analyzer/findings/rules/rule.h"
 #include "analyzer/model/job_spec.h"
+#include "analyzer/model/python_command.h"
 
 namespace stallscope::findings::inconclusive {
 namespace {
 
-// The flag of a Python that reads no PYTHONPATH, or no site: "-I", "-sE". Empty: there is none.
-std::string IsolatingFlag(const std::vector<std::string>& arguments) {
-  if (arguments.empty()) return "";
-  const std::string& program = arguments[0];
-  if (!program.substr(program.rfind('/') + 1).starts_with("python")) return "";
-  for (size_t i = 1; i < arguments.size(); ++i) {
-    const std::string& flag = arguments[i];
-    if (flag.size() < 2 || flag[0] != '-' || flag[1] == '-') return "";
-    const size_t value = flag.find_first_of("cmWX");  // what is behind these is theirs
-    if (flag.substr(1, value - 1).find_first_of("IES") != std::string::npos) return flag;
-    if (value == std::string::npos) continue;
-    if (flag[value] == 'c' || flag[value] == 'm') return "";
-    if (value + 1 == flag.size()) ++i;
-  }
-  return "";
-}
-
 std::string WhyNoSteps(const model::Run& run) {
   if (!model::IsJob(run)) return "record it with the training step marked";
-  for (const trace::ProcessInfo& process : run.processes) {
-    const std::string flag = IsolatingFlag(process.arguments);
-    if (run.info.job.python.empty() && !flag.empty()) {
-      return fmt::format("Python's {} keeps the recorder out of {}: start it without", flag,
-                         process.name);
-    }
+  // A process is what it was when it was first seen: a launcher's script, for instance.
+  std::vector<std::vector<std::string>> commands{run.info.job.command};
+  for (const trace::ProcessInfo& process : run.processes) commands.push_back(process.arguments);
+  for (const std::vector<std::string>& command : commands) {
+    const auto python = model::PythonCommandOf(command);
+    if (!run.info.job.python.empty() || !python || python->isolating.empty()) continue;
+    return fmt::format("Python's {} keeps the recorder out: start it without", python->isolating);
   }
   return "mark each with stallscope.step() in the job's code";
 }

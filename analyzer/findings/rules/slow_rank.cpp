@@ -83,13 +83,15 @@ void Add(const Case& c, const Slowest& slowest, double share, const Said& said,
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   const NsByRank steps = MeansOf(c, All);
   if (steps.size() < 2 || c.verdict.bound == Bound::kInconclusive) return;
-  if (model::IsJob(c.run) && !KeepPace(steps)) return;
+  const bool together = KeepPace(steps);
+  if (model::IsJob(c.run) && !together) return;
   const NsByRank own = MeansOf(c, Own);
   const Slowest worker = SlowestOf(own);
   if (worker.usual_ns > 0 && worker.ns >= kSlowRank * worker.usual_ns) {
     return Add(c, worker, 1 - worker.usual_ns / worker.ns, {"takes", "own work"}, own, drafts);
   }
   // Where a trace does not tell the others' waiting from their work, the input does.
+  if (own != steps || !together) return;
   const NsByRank input = MeansOf(c, Input);
   const Slowest fed = SlowestOf(input);
   const double more = (fed.ns - fed.usual_ns) / steps.at(fed.rank);

@@ -3,6 +3,9 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <string_view>
+
+#include "tests/analyzer/findings/case_builder.h"
 
 using stallscope::findings::Aim;
 using stallscope::findings::Finding;
@@ -131,5 +134,29 @@ TEST_SUITE("fast") {
     CHECK_FALSE(WorthShowing(told, false, 19));
     Recommendation small = Of(1.06, 0.9, 4.1);
     CHECK_FALSE(WorthShowing(small, true, 19));
+  }
+
+  TEST_CASE("advice on a job without steps names the flag of Python that kept them out") {
+    stallscope::test::CaseBuilder builder;
+    builder.with_spec = false;
+    builder.verdict.bound = stallscope::findings::Bound::kInconclusive;
+    builder.run.rows.steps.clear();
+    const auto says = [&](std::string_view text) {
+      const auto finding = builder.FindingOf("inconclusive");
+      REQUIRE(finding.has_value());
+      return finding->text.find(text) != std::string::npos;
+    };
+    CHECK(says("record it with the training step marked"));
+    builder.run.info.job.command = {"torchrun", "-I", "train.py"};
+    CHECK(says("mark each with stallscope.step()"));
+    builder.run.processes.resize(1);
+    builder.run.processes[0].arguments = {"python", "-I", "train.py"};
+    CHECK(says("Python's -I keeps the recorder out: start it without"));
+    builder.run.processes[0].arguments = {"bash", "python", "-I", "train.py"};
+    CHECK(says("mark each with stallscope.step()"));
+    builder.run.info.job.command = {"python", "-I", "train.py"};
+    CHECK(says("Python's -I keeps the recorder out: start it without"));
+    builder.run.info.job.python = "3.13.0";  // another of its processes was seen
+    CHECK(says("mark each with stallscope.step()"));
   }
 }

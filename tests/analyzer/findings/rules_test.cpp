@@ -490,35 +490,6 @@ TEST_SUITE("fast") {
     CHECK(max_bytes() == doctest::Approx(4 * 1.25 * 1'000 * 3 * 100'000 / 0.42).epsilon(0.01));
   }
 
-  TEST_CASE("a job without steps is told what kept them out") {
-    CaseBuilder builder;
-    builder.with_spec = false;
-    builder.verdict.bound = Bound::kInconclusive;
-    builder.run.rows.steps.clear();
-    const auto said = [&](const std::vector<std::string>& arguments) {
-      builder.run.processes.resize(1);
-      builder.run.processes[0].name = "train.py";
-      builder.run.processes[0].arguments = arguments;
-      const auto finding = builder.FindingOf("inconclusive");
-      REQUIRE(finding.has_value());
-      return finding->text.substr(finding->text.find("no steps: ") + 10);
-    };
-    CHECK(said({}) == "record it with the training step marked");
-    builder.run.info.job.command = {"python", "train.py"};
-    const std::string mark = "mark each with stallscope.step() in the job's code";
-    CHECK(said({"/usr/bin/python3", "train.py"}) == mark);
-    CHECK(said({"/usr/bin/python3", "-I", "train.py"}) ==
-          "Python's -I keeps the recorder out of train.py: start it without");
-    CHECK(said({"python3.12", "-W", "ignore", "-sE", "train.py"}).starts_with("Python's -sE"));
-    CHECK(said({"python", "train.py", "-I"}) == mark);
-    CHECK(said({"python", "-Wignore::ImportWarning", "-u", "train.py"}) == mark);
-    CHECK(said({"python", "-c", "-I"}) == mark);
-    CHECK(said({"python", "-W", "-I", "-m", "train", "-E"}) == mark);
-    CHECK(said({"sort", "-S", "1G"}) == mark);
-    builder.run.info.job.python = "3.13.0";  // another of its processes was seen
-    CHECK(said({"python", "-I", "train.py"}) == mark);
-  }
-
   TEST_CASE("what only a simulation of other ops prices has no figure without one") {
     size_t seen = 0;
     for (const Scenario& scenario : AllScenarios()) {

@@ -100,6 +100,13 @@ std::vector<Scenario> RunScenarios() {
          }
        }},
       {"slow-rank", "one of three ranks waits longer for its input", MakeSlowInputOfRank,
+       "the trace shows that all wait for one another alike",
+       [](CaseBuilder& b) {
+         for (auto& step : b.attribution.steps) {
+           step.ns[attribution::At(Category::kCommunication)] = 1'000'000;
+         }
+       }},
+      {"slow-rank", "one of three ranks waits longer for its input", MakeSlowInputOfRank,
        "its steps take longer, too: the others do not wait",
        [](CaseBuilder& b) {
          for (auto& step : b.attribution.steps) {

@@ -142,8 +142,10 @@ TEST_SUITE("fast") {
     model::Run run;
     run.rows.steps.resize(3);
     CHECK(report::StepsPhrase(run) == "3 steps");
+    CHECK(report::StepsFact(run) == "3");
     run.step_ranks = {0, 1, 0};
     CHECK(report::StepsPhrase(run) == "1 to 2 steps on each of 2 ranks");
+    CHECK(report::StepsFact(run) == report::StepsPhrase(run));
     run.step_ranks = {0, 1, 2};
     CHECK(report::StepsPhrase(run) == "1 step on each of 3 ranks");
     run.loaders.resize(2);

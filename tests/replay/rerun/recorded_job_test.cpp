@@ -183,14 +183,11 @@ TEST_SUITE("fast") {
       run.info.job.command = command;
       return CheckCommand(PlanOf(run));
     };
-    for (const std::vector<std::string>& command :
-         {std::vector<std::string>{"python"}, {"/usr/bin/python3", "-u", "-", "--epochs", "2"}}) {
-      REQUIRE_FALSE(check(command).ok());
-      CHECK(check(command).error().Line().find("standard input") != std::string::npos);
-    }
+    const auto refused = check({"python", "-u", "-", "--epochs", "2"});
+    REQUIRE_FALSE(refused.ok());
+    CHECK(refused.error().kind == ErrorKind::kInput);
+    CHECK(refused.error().Line().find("standard input") != std::string::npos);
     CHECK(check({"python", "-u", "train.py", "-"}).ok());
-    CHECK(check({"python", "-c", "import train"}).ok());
-    CHECK(check({"./train", "-"}).ok());
   }
 
   TEST_CASE("a folder or a program that is gone is an input that is missing") {
