@@ -48,6 +48,7 @@ def start(folder):
     imports.call("torch.utils.data.dataloader", _data)
     imports.call("torchdata.stateful_dataloader.stateful_dataloader", _stateful)
     imports.call("torch.optim.optimizer", _optimizer)
+    imports.call("torch.autograd.profiler", _torch_profiler)
     for name in ("base_node", "_apply_udf"):
         imports.call("torchdata.nodes." + name, _nodes)
     imports.call("webdataset.pipeline", _webdataset)
@@ -178,6 +179,13 @@ def _keras(module):
     from . import tensorflow
 
     tensorflow.attach_keras(module)
+
+
+def _torch_profiler(module):
+    from . import profile, profilers
+
+    if profile.wanted():
+        profilers.jobs_torch.attach(module)
 
 
 def _jax(module):

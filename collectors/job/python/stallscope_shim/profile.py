@@ -6,8 +6,8 @@ the job. Marks in the profile, named after the time of CLOCK_MONOTONIC at which 
 clock to the run's. Starting and stopping the profiler are spans of their own: steps that overlap them
 count in no rate.
 
-A process has at most one profiler. If the job uses one, before or while ours is open, ours stands
-back, so that the job's works as usual.
+A process has at most one profiler. While the job uses one, ours has no window, and an open one ends
+before the job's begins, so that the job's works as usual.
 """
 import os
 import sys
@@ -33,7 +33,7 @@ class Profiler:
     hushed = ()  # words in the lines that its native code writes to stderr
 
     def busy(self):
-        """True if the job uses it, or has used it."""
+        """True while the job uses it."""
         raise NotImplementedError
 
     def start(self, folder):
@@ -62,6 +62,7 @@ class Windows:
         self.cost_ns = 0
         self.closed_at = 0
         self.folder = ""
+        self.made_way = False  # to the job's own profiler, and this is said
 
     def use(self, make):
         """Only one framework is profiled: the first whose `make()` returns a profiler. It is called when
@@ -115,7 +116,8 @@ class Windows:
 
     def _open(self, steps):
         if self.profiler.busy():
-            self.stand_back("the job itself uses it")
+            self._make_way()
+            self.next_step = steps + STEPS
             return False
         try:
             about = os.statvfs(session.folder)
@@ -209,12 +211,14 @@ class Windows:
 
     def job_profiles(self):
         """The job is about to start its own profiler."""
-        profiler = self.profiler
-        if profiler is None:
-            return
         if self.open:
+            self._make_way()
             self.close()
-        self.stand_back("the job itself uses it")
+
+    def _make_way(self):
+        if not self.made_way:
+            self.made_way = True
+            session.say("no window of %s while the job itself uses it" % self.profiler.name)
 
 
 def wanted(everything=False):

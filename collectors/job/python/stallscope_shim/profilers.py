@@ -87,33 +87,52 @@ class Jax(profile.Profiler):
         return self.module.TraceAnnotation(text)
 
 
+class _JobsTorch:
+    """Whether the job itself uses torch's profiler at the moment: from the warm-up of a schedule on,
+    when torch does not call it enabled yet."""
+
+    def __init__(self):
+        self.job = None  # the id of the one that the job has prepared or started
+        self.ours = False  # we do that ourselves
+        self.known = False
+
+    def attach(self, module):
+        if uses(module.profile, "_prepare_trace", "_prepare_profiler"):
+            Method(module.profile, "_prepare_trace", self._begins)
+            Method(module.profile, "__exit__", self._ends)
+            self.known = True
+
+    def _begins(self, opened):
+        if not self.ours:
+            self.job = id(opened)
+            profile.windows.job_profiles()
+
+    def _ends(self, opened):
+        if id(opened) == self.job:
+            self.job = None
+
+
+jobs_torch = _JobsTorch()
+
+
 class Torch(profile.Profiler):
     name = "torch.profiler"
     kind = "kineto"
     hushed = ("ActivityProfilerController.cpp", "CuptiActivityProfiler.cpp",
-              "CuptiActivityApi.cpp", "output_json.cpp", "Completed Stage")
+              "CuptiActivityApi.cpp", "ActivityProfilerHandler.cpp", "DeviceProperties.cpp",
+              "output_json.cpp", "Completed Stage")
 
     def __init__(self):
         import torch.profiler
-        from torch.autograd import profiler
 
         self.torch = torch
         self.open = None
-        self.ours = False
-        self.seen = False
-        if not uses(profiler.profile, "__enter__"):
-            raise AttributeError("profile.__enter__")
-        Method(profiler.profile, "__init__", self._constructed)
-
-    def _constructed(self, _):
-        if self.ours:
-            return
-        self.seen = True
-        profile.windows.job_profiles()
+        if not jobs_torch.known:
+            raise AttributeError("profile._prepare_trace")
 
     def busy(self):
         enabled = getattr(self.torch._C._autograd, "_profiler_enabled", None)
-        return self.seen or (enabled is not None and enabled())
+        return jobs_torch.job is not None or (enabled is not None and enabled())
 
     def start(self, folder):
         from torch.profiler import ProfilerActivity
@@ -121,12 +140,12 @@ class Torch(profile.Profiler):
         activities = [ProfilerActivity.CPU]
         if self.torch.cuda.is_initialized():
             activities.append(ProfilerActivity.CUDA)
-        self.ours = True
+        jobs_torch.ours = True
         try:
             self.open = self.torch.profiler.profile(activities=activities)
             self.open.start()
         finally:
-            self.ours = False
+            jobs_torch.ours = False
 
     def stop(self, folder):
         opened, self.open = self.open, None

@@ -333,7 +333,10 @@ class Trainer:
         mine = self.loop()
         for loop in sorted(self.loops.values(), key=lambda each: each is not mine):
             step = loop.current
-            if step is not None:
+            if step is not None and step.stepped is None and self.optimizer and (
+                    step.feed.feeds and loop.since.get(step.feed) == 1):
+                loop.current = None  # the loop ended on a batch that it did not train on
+            elif step is not None:
                 # The job's work after its loop belongs to no step.
                 end, used = (time, cpu) if loop is mine else (step.received, step.cpu)
                 if step.stepped is not None:

@@ -795,6 +795,16 @@ def early_break():
                 break
 
 
+def left_batch():
+    """The loop gets a batch more than it trains on, each time."""
+    model = Model()
+    for _ in range(2):
+        for i, batch in enumerate(DataLoader(Squares(), batch_size=4, **workers())):
+            if i == 3:
+                break
+            model.step(batch)
+
+
 def threads():
     def one():
         for batch in DataLoader(Squares(), batch_size=8):

@@ -11,6 +11,9 @@ import ring_reader
 from test_shim import HERE, Case
 
 
+MADE_WAY = "no window of %s while the job itself uses it"
+
+
 def windows(session):
     """(start, stop) of each; stop is None for one that was never closed."""
     found = []
@@ -107,8 +110,7 @@ class Windows(Case):
         own = os.path.join(self.folder, "own")
         session = self.record(name, env={"OWN": own})
         self.assertTrue(os.listdir(own))
-        said, = session.said
-        self.assertIn("TensorFlow's profiler: the job itself uses it", said)
+        self.assertEqual([MADE_WAY % "TensorFlow's profiler"], session.said)
         return session
 
     def test_the_jobs_own_profiler_is_running(self):
@@ -216,8 +218,35 @@ class TorchWindows(Case):
         self.assertEqual((0, "True"), (code, out.splitlines()[-1]), err)
         session = ring_reader.read(self.session)
         self.assertEqual([], self.profiles(session) + windows(session))
-        said, = session.said
-        self.assertIn("torch.profiler: the job itself uses it", said)
+        self.assertEqual([MADE_WAY % "torch.profiler"], session.said)
+
+    def test_the_job_profiles_a_few_steps(self):
+        """By a schedule, whose warm-up begins where a window would: ours comes behind it."""
+        program = ("import torch\n"
+                   "from torch.utils.data import DataLoader\n"
+                   "model = torch.nn.Linear(1, 1)\n"
+                   "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+                   "schedule = torch.profiler.schedule(wait=5, warmup=2, active=3, repeat=1)\n"
+                   "counted = []\n"
+                   "def ready(p):\n"
+                   "    counted.extend(e.count for e in p.key_averages()\n"
+                   "                   if e.key.startswith('Optimizer.step'))\n"
+                   "with torch.profiler.profile(schedule=schedule, on_trace_ready=ready,\n"
+                   "        activities=[torch.profiler.ProfilerActivity.CPU]) as p:\n"
+                   "    for x in DataLoader(torch.ones(60, 1), batch_size=1):\n"
+                   "        model(x).sum().backward()\n"
+                   "        optimizer.step()\n"
+                   "        p.step()\n"
+                   "print(counted)\n")
+        os.makedirs(self.session)
+        with open(os.path.join(self.session, "settings.json"), "w") as f:
+            json.dump({"version": 1, "steps": 0, "profile": "all"}, f)
+        code, out, err = self.python("-c", program)
+        self.assertEqual((0, "[3]"), (code, out.splitlines()[-1]), err)
+        session = ring_reader.read(self.session)
+        self.assertEqual([MADE_WAY % "torch.profiler"], session.said)
+        line, = self.profiles(session)
+        self.assertGreaterEqual(line["from"], session.steps[9].end)
 
 
 class TensorFlow(Case):

@@ -313,6 +313,11 @@ class Steps(Case):
     def test_a_pass_that_is_broken_off(self):
         self.assertEqual(9, len(self.record("early_break").steps))
 
+    def test_a_batch_that_the_job_leaves_at_its_end_is_no_step(self):
+        """One in the midst is the price of its pass: the step's time is that of the workers' end."""
+        session = self.record("left_batch")
+        self.assertEqual(7, len(session.steps))
+
     def test_the_last_step_ends_where_its_optimizer_stepped(self):
         session = self.record("early_break")
         ends = {e.item: e.end for _, e in session.events("work", "trainer")}
