@@ -1,5 +1,8 @@
 #include "analyzer/attribution/attribution.h"
 
+#include <algorithm>
+#include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "analyzer/attribution/beside.h"
@@ -50,27 +53,68 @@ void SayLimits(const model::Run& run, const WorkSplit& split, const Attribution&
   }
 }
 
+// Of the steps at these rows: from the batch to the step's end.
+int64_t MedianWork(const model::Run& run, const std::vector<model::StepInterval>& intervals,
+                   const std::vector<size_t>& rows) {
+  std::vector<int64_t> work;
+  for (const size_t row : rows) {
+    work.push_back(intervals[row].end_ns - run.rows.steps[row].received_ns);
+  }
+  const auto middle = work.begin() + static_cast<std::ptrdiff_t>(work.size() / 2);
+  std::nth_element(work.begin(), middle, work.end());
+  return *middle;
+}
+
 // No rate includes the cost of a framework's profiler: rates use the other steps, if enough are
 // left.
 void SetRates(const model::Run& run, const Partition& partition, Attribution& result) {
-  const std::vector<StepShare> others =
-      UnprofiledSteps(run, model::StepIntervals(run), result.window);
-  const std::vector<StepShare>& steps = others.empty() ? partition.steps : others;
-  int64_t ns = result.window.ns();
-  size_t count = result.window.steps;
+  const std::vector<model::StepInterval> intervals = model::StepIntervals(run);
+  const Window& window = result.window;
+  const std::vector<size_t> others = UnprofiledRows(run, intervals, window);
+  std::vector<StepShare> steps = partition.steps;
+  int64_t ns = window.ns();
+  size_t count = window.steps;
   if (!others.empty()) {
+    steps.clear();
     ns = 0;
-    for (const StepShare& step : others) ns += step.end_ns - step.start_ns;
+    for (const size_t row : others) {
+      StepShare& step = steps.emplace_back();
+      step.index = intervals[row].index;
+      step.start_ns = intervals[row].start_ns;
+      step.end_ns = intervals[row].end_ns;
+      step.samples = run.rows.steps[row].samples;
+      ns += step.end_ns - step.start_ns;
+    }
     count = others.size();
   }
   result.rate_steps = count;
   result.throughput = ThroughputOf(steps, count, ns);
-  if (result.window.steps > 0) result.step_ns = StepTimes(steps);
+  if (window.steps > 0) result.step_ns = StepTimes(steps);
+  if (others.empty() || window.profiled_of == 0) return;
+  std::vector<size_t> profiled(window.rows);
+  std::iota(profiled.begin(), profiled.end(), window.first_row);
+  const int64_t plain_ns = MedianWork(run, intervals, others);
+  if (plain_ns <= 0) return;
+  result.slowed_by_profiler =
+      static_cast<double>(MedianWork(run, intervals, profiled)) / static_cast<double>(plain_ns) - 1;
+}
+
+// Evaluation and checkpoints of the whole run, which the window of profiled steps cannot show.
+std::string BesideProfiled(const model::Run& run, const Window& window) {
+  const Window whole = WindowAfter(0, run, model::StepIntervals(run));
+  int64_t ns = 0;
+  for (const BesideUse& use : BesideSteps(run, whole)) ns += use.ns;
+  for (const BesideUse& use : BesideSteps(run, window)) ns -= use.ns;
+  return ns < whole.ns() / 100 ? ""
+                               : "; evaluation and checkpoints outside of these steps took " +
+                                     std::to_string(ns / kNsPerMs) + " ms of the run";
 }
 
 // States that a framework's profiler ran, what it cost, and which figures cover only part of the
 // run.
-void SayProfiled(const model::Run& run, const Window& window, std::vector<std::string>& limits) {
+void SayProfiled(const model::Run& run, const Attribution& attribution,
+                 std::vector<std::string>& limits) {
+  const Window& window = attribution.window;
   const std::vector<model::ProfiledStretch> stretches = model::ProfiledStretches(run);
   if (stretches.empty()) return;
   int64_t cost_ns = 0;
@@ -83,18 +127,24 @@ void SayProfiled(const model::Run& run, const Window& window, std::vector<std::s
     in_window = in_window ||
                 (window.start_ns >= stretch.open.start_ns && window.end_ns <= stretch.open.end_ns);
   }
-  const std::vector<model::StepInterval> intervals = model::StepIntervals(run);
-  const std::vector<StepShare> others = UnprofiledSteps(run, intervals, window);
   std::string text = "profiler: the framework's profiler was open during some steps and took " +
                      std::to_string(cost_ns / kNsPerMs) + " ms to start and stop";
-  if (others.empty()) {
+  if (UnprofiledRows(run, model::StepIntervals(run), window).empty()) {
     text += "; too few other steps are left for rates, so rates include the profiled steps";
   } else {
-    text += "; rates and step times are from the " + std::to_string(others.size()) + " other steps";
+    text += "; rates and step times are from the " + std::to_string(attribution.rate_steps) +
+            " other steps";
   }
   if (in_window) {
     text += "; all other figures are from the " + std::to_string(window.steps) +
             " steps that it recorded";
+    const auto percent = std::lround(100 * attribution.slowed_by_profiler.value_or(0));
+    if (percent >= 5) {
+      text += ", which take " + std::to_string(percent) +
+              "% longer than the others once they have their batch: it slows the host, whose "
+              "launches take less without it";
+    }
+    text += BesideProfiled(run, window);
   }
   limits.push_back(text);
   if (!closed) {
@@ -180,7 +230,7 @@ std::optional<Attribution> Attribute(const Groundwork& ground, unsigned threads,
   result.sensitivities = SensitivitiesOf(run);
   result.beside = BesideSteps(run, window);
   result.limits = partition.limits;
-  SayProfiled(run, window, result.limits);
+  SayProfiled(run, result, result.limits);
   SayLimits(run, ground.split, result, result.limits);
   result.timelines = partition.timelines;
   result.steps = partition.steps;

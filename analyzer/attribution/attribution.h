@@ -330,6 +330,9 @@ struct Attribution {
   std::optional<Throughput> throughput;
   std::optional<Quantiles> step_ns;
   size_t rate_steps = 0;  // that these two are from: those of the window, or unprofiled ones
+  // By this part of its time the profiler lengthens what the trainer does with a batch; nothing if
+  // the window is not of profiled steps, or the others are too few.
+  std::optional<double> slowed_by_profiler;
   CrossCheck cross_check;
   std::vector<Sensitivity> sensitivities;  // by stage; empty unless the recording slowed stages
   std::vector<std::string> limits;         // what this trace cannot show

@@ -254,37 +254,30 @@ Window FirstEpochWindow(const model::Run& run, const std::vector<model::StepInte
   return window;
 }
 
-std::vector<StepShare> UnprofiledSteps(const model::Run& run,
-                                       const std::vector<model::StepInterval>& intervals,
-                                       const Window& window) {
+std::vector<size_t> UnprofiledRows(const model::Run& run,
+                                   const std::vector<model::StepInterval>& intervals,
+                                   const Window& window) {
   const std::vector<model::ProfiledStretch> stretches = model::ProfiledStretches(run);
   if (stretches.empty() || !run.step_ranks.empty()) return {};
   const std::optional<model::TimeRange> probed = ProbedRange(run);
-  std::vector<StepShare> steps;
+  std::vector<size_t> rows;
   std::vector<int64_t> durations;
   for (size_t row = 0; row < intervals.size(); ++row) {
     const model::StepInterval& at = intervals[row];
     const bool slowed =
         probed.has_value() && at.start_ns < probed->end_ns && at.end_ns > probed->start_ns;
     if (slowed || model::IsProfiled(stretches, at)) continue;
-    StepShare& step = steps.emplace_back();
-    step.index = at.index;
-    step.start_ns = at.start_ns;
-    step.end_ns = at.end_ns;
-    step.samples = run.rows.steps[row].samples;
+    rows.push_back(row);
     durations.push_back(at.end_ns - at.start_ns);
   }
-  steps.erase(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(WarmupSteps(durations)));
-  if (window.cold.has_value()) {
-    std::erase_if(steps, [&](const auto& step) { return step.start_ns < window.cold->end_ns; });
-  }
-  if (window.first_epoch) {
-    std::erase_if(steps, [&](const auto& step) {
-      return step.start_ns >= window.end_ns || step.end_ns <= window.start_ns;
-    });
-  }
-  if (steps.size() < kFewestForInterval) steps.clear();
-  return steps;
+  rows.erase(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(WarmupSteps(durations)));
+  std::erase_if(rows, [&](size_t row) {
+    const model::StepInterval& at = intervals[row];
+    if (window.cold.has_value() && at.start_ns < window.cold->end_ns) return true;
+    return window.first_epoch && (at.start_ns >= window.end_ns || at.end_ns <= window.start_ns);
+  });
+  if (rows.size() < kFewestForInterval) rows.clear();
+  return rows;
 }
 
 }  // namespace stallscope::attribution

@@ -35,11 +35,11 @@ Window ChooseWindow(const model::Run& run, const std::vector<model::StepInterval
 Window FirstEpochWindow(const model::Run& run, const std::vector<model::StepInterval>& intervals,
                         Cancel cancel = {});
 
-// The steps that rates are computed from: no framework's profiler was started, open or stopped
-// during them, and no stage was slowed. Without warm-up and the window's cold start, or only those
-// of its epoch. Empty if no profiler ever ran, or if hardly any other step is left.
-std::vector<StepShare> UnprofiledSteps(const model::Run& run,
-                                       const std::vector<model::StepInterval>& intervals,
-                                       const Window& window);
+// The rows of the steps that rates are computed from: no framework's profiler was started, open or
+// stopped during them, and no stage was slowed. Without warm-up and the window's cold start, or
+// only those of its epoch. Empty if no profiler ever ran, or if hardly any other step is left.
+std::vector<size_t> UnprofiledRows(const model::Run& run,
+                                   const std::vector<model::StepInterval>& intervals,
+                                   const Window& window);
 
 }  // namespace stallscope::attribution

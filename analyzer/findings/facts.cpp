@@ -152,6 +152,14 @@ bool Worth(const Case& c, Category category) {
   return Share(c, category) >= BarFor(c.verdict.bound);
 }
 
+bool LaunchesAreWorth(const Case& c) {
+  const auto& idle = c.attribution.idle;
+  const bool busy_between =
+      idle.launches > 0 &&
+      static_cast<double>(idle.launch_ns) > kSlowestLaunchNs * static_cast<double>(idle.launches);
+  return Worth(c, Category::kLaunch) && !busy_between;
+}
+
 bool WorthAt(const Case& c, StageId stage, std::initializer_list<Cause> causes) {
   return Worth(c, Category::kInputStall) && Blamed(c, stage, causes) >= kModerateShare;
 }

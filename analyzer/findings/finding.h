@@ -106,6 +106,7 @@ struct Finding {
   // Its change shortens what the verdict names: such findings come first.
   bool on_bound = false;
   bool on_stage = false;  // and it is about the stage that the verdict names
+  bool alters = false;    // its change alters what is trained
   // Reported only if no other finding recommends something against what the verdict names.
   bool last_resort = false;
 };

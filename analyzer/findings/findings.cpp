@@ -224,6 +224,8 @@ std::vector<Finding> Settled(std::vector<Finding> findings, uint64_t steps, cons
     if (a.on_bound != b.on_bound) return a.on_bound;
     if (GainFor(a) != GainFor(b)) return GainFor(a) > GainFor(b);
     if (a.on_stage != b.on_stage) return a.on_stage;
+    if (a.severity != b.severity) return a.severity > b.severity;
+    if (a.alters != b.alters) return b.alters;
     return a.share > b.share;
   });
   return findings;
@@ -240,6 +242,7 @@ std::vector<Finding> Find(const Case& c, bool price, const Pricer& pricer) {
     for (Draft& draft : drafts) {
       Finding& finding = draft.finding;
       finding.id = rule->id;
+      finding.alters = rule->alters;
       finding.on_bound = IsOnBound(c.verdict.bound, *rule, finding);
       finding.on_stage = finding.on_bound && finding.stage == c.verdict.stage;
       if (!Finish(c, known, price, draft)) continue;

@@ -92,7 +92,7 @@ constexpr uint64_t kTellingSteps = 100;
 // A launch takes 5 us in the driver; an eager operation around it takes up to 0.3 ms of Python in
 // the real runs at hand. If the device waits longer than this per launch, the host is busy with
 // something else.
-constexpr double kSlowestLaunchNs = 1e6;
+constexpr double kSlowestLaunchNs = 5e5;
 // Every loop runs fewer eager operations than this per step: fetching a batch, reading the loss.
 constexpr double kManyOpsAStep = 10;
 // Kernels shorter than this end before the next one can be launched (5 to 10 us per launch).

@@ -146,6 +146,18 @@ void DoubtTheBound(const Attribution& attribution, const std::array<Candidate, 4
     case Bound::kCommunication:
       break;
   }
+  if (verdict.bound == Bound::kLaunch && attribution.slowed_by_profiler.value_or(0) > 0) {
+    const double slowed = *attribution.slowed_by_profiler;
+    const double input = Fraction(attribution, Category::kInputStall);
+    const double added = slowed / (1 + slowed) * (1 - input);
+    if (first.fraction - added < std::max(second.fraction, compute)) {
+      Doubt(kStrongDoubt,
+            fmt::format("the profiler adds {} to what the trainer does with a batch: without it, "
+                        "launches may not bound the job",
+                        words::Percent(slowed)),
+            verdict);
+    }
+  }
   if (first.low < kNamesTheBound) {
     Doubt(kStrongDoubt,
           fmt::format("{} may be less than {:.0f}% of step time",

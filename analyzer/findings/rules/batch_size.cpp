@@ -11,7 +11,7 @@ namespace {
 // reduction that several batches share depends on how many samples an update has.
 double ShareOncePerStep(const Case& c) {
   double share = 0;
-  if (Worth(c, Category::kLaunch)) share += Share(c, Category::kLaunch);
+  if (LaunchesAreWorth(c)) share += Share(c, Category::kLaunch);
   if (BatchesPerUpdate(c) == 1 && Worth(c, Category::kCommunication)) {
     share += Share(c, Category::kCommunication);
   }
@@ -141,12 +141,14 @@ extern const Rule kRule = {
     .shortens =
         Parts(Category::kLaunch, Category::kCommunication, Category::kTransfer, Category::kCompute),
     .check = Check,
-    .advice = {
-        .tf_data = R"py(ds = ds.batch({value}))py",
-        .pytorch = R"py(loader = DataLoader(dataset, batch_size={value}))py",
-        .dali = R"py(@pipeline_def(batch_size={value}, num_threads=4, device_id=0)
+    .advice =
+        {
+            .tf_data = R"py(ds = ds.batch({value}))py",
+            .pytorch = R"py(loader = DataLoader(dataset, batch_size={value}))py",
+            .dali = R"py(@pipeline_def(batch_size={value}, num_threads=4, device_id=0)
 def pipe(): ...)py",
-        .grain = R"py(ds = ds.batch({value}))py",
-    }};
+            .grain = R"py(ds = ds.batch({value}))py",
+        },
+    .alters = true};
 
 }  // namespace stallscope::findings::batch_size

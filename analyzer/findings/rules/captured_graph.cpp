@@ -13,14 +13,9 @@ bool Captured(const Case& c) {
 }
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
-  if (!Worth(c, Category::kLaunch) || Captured(c)) return;
+  if (!LaunchesAreWorth(c) || Captured(c)) return;
   const double share = Share(c, Category::kLaunch);
   const auto& idle = c.attribution.idle;
-  // The host computes between a few launches; capturing them would bring nothing.
-  if (idle.launches > 0 &&
-      static_cast<double>(idle.launch_ns) / static_cast<double>(idle.launches) > kSlowestLaunchNs) {
-    return;
-  }
   Draft draft = About(
       c, StageId::None(), share,
       fmt::format("for {} of step time the device waits while the host launches kernels one by one",

@@ -17,7 +17,7 @@ Assumed Left(const Case& c) {
 }
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
-  if (!Worth(c, Category::kLaunch)) return;
+  if (!LaunchesAreWorth(c)) return;
   if (c.spec.has_value() && c.spec->trainer.fuse) return;
   uint64_t count = 0;
   int64_t ns = 0;

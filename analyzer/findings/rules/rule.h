@@ -46,6 +46,7 @@ struct Rule {
   // `load` is null where the run has no steps or no throughput.
   void (*check)(const Case& c, const Load* load, std::vector<Draft>& drafts) = nullptr;
   Advice advice = {};
+  bool alters = false;  // what is trained: where no gain says otherwise, other advice comes first
 };
 
 std::span<const Rule* const> AllRules();

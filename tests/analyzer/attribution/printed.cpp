@@ -142,7 +142,7 @@ void PrintMachine(const attribution::Attribution& a, Printer& p) {
 std::string Printed(const attribution::Attribution& attribution) {
   const auto& [window, timelines, steps, breakdown, blame, beside, stragglers, stages, devices,
                kernels, idle, cpu, memory, processes, arithmetic, throughput, step_ns, rate_steps,
-               cross_check, sensitivities, limits] = attribution;
+               slowed_by_profiler, cross_check, sensitivities, limits] = attribution;
   static_cast<void>(std::tie(window, timelines, steps, breakdown, blame, stragglers, stages,
                              devices, kernels, idle, cpu, memory, processes, arithmetic));
   Printer p;
@@ -154,7 +154,7 @@ std::string Printed(const attribution::Attribution& attribution) {
     p.Line("beside", name, count, ns, fraction);
   }
   p.Line("throughput", throughput);
-  p.Line("step_ns", step_ns, rate_steps);
+  p.Line("step_ns", step_ns, rate_steps, slowed_by_profiler);
   const auto& [by_capacity, agrees, text] = cross_check;
   p.Line("cross_check", by_capacity, agrees, text);
   for (const auto& [stage, mean, low, high, bounded, windows, slowed_by] : sensitivities) {

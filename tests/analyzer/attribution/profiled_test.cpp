@@ -140,7 +140,28 @@ TEST_SUITE("fast") {
     // The last one ends with the next request, which comes after the profiler was stopped.
     CHECK(window.end_ns == kStopped - 120);
     CHECK(window.steps == 4);
-    CHECK(Says(Attribute(run), "from the 4 steps that it recorded"));
+    const Attribution a = Attribute(run);
+    CHECK(Says(a, "from the 4 steps that it recorded"));
+    // 80 after the batch has come, in place of 58.
+    CHECK(*a.slowed_by_profiler == doctest::Approx(80.0 / 58 - 1));
+    CHECK(Says(a, "which take 38% longer than the others once they have their batch"));
+    CHECK(!Says(a, "evaluation and checkpoints"));
+  }
+
+  TEST_CASE("profiled: an evaluation outside of the profiled steps is named") {
+    ProfiledJob job;
+    job.AddDevice();
+    const auto evaluate = [&](int64_t start_ns, int64_t end_ns) {
+      job.Named(job.main, "evaluation", trace::SpanActivity::kEvaluation, start_ns, end_ns);
+    };
+    SUBCASE("outside") {
+      evaluate(200, 400);
+      CHECK(Says(Attribute(job.Take()), "evaluation and checkpoints outside of these steps"));
+    }
+    SUBCASE("within") {
+      evaluate(1100, 1200);
+      CHECK(!Says(Attribute(job.Take()), "evaluation and checkpoints"));
+    }
   }
 
   TEST_CASE("profiled: until the device has done unseen work its idleness is none") {
@@ -238,7 +259,7 @@ TEST_SUITE("fast") {
     const Attribution a = Attribute(run);
     CHECK(a.throughput->samples_per_s < 8e9 / 98);
     CHECK_FALSE(Says(a, "profiler:"));
-    CHECK(UnprofiledSteps(run, model::StepIntervals(run), a.window).empty());
+    CHECK(UnprofiledRows(run, model::StepIntervals(run), a.window).empty());
   }
 
   TEST_CASE("profiled: a profiler that was never stopped is reported") {
