@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "analyzer/attribution/intervals.h"
+#include "analyzer/attribution/window.h"
 #include "analyzer/base/math.h"
 #include "analyzer/model/job_spec.h"
 #include "analyzer/model/profiled.h"
@@ -84,6 +85,7 @@ class JobReader {
   void TakeAllBatches();
   double TakeEvaluated();
   void TakePinning();
+  std::vector<size_t> RowsOfSteps() const;
   void TakeSteps();
   void TakeFirstSteps();
   void TakePasses();
@@ -102,7 +104,8 @@ class JobReader {
   const model::Loader& loader_;
   JobRecord record_;
   JobCosts costs_;
-  WorkerStart firsts_;  // only what first batches cost
+  WorkerStart firsts_;        // only what first batches cost
+  std::vector<size_t> rows_;  // of the run's steps, those that costs_.steps has
 };
 
 void JobReader::TakeFirsts() {
@@ -252,6 +255,19 @@ void JobReader::TakePinning() {
   costs_.copy_ns /= steps;
 }
 
+// A framework's profiler slows the trainer, so the steps outside of its window tell what they take.
+std::vector<size_t> JobReader::RowsOfSteps() const {
+  const attribution::Window& window = attribution_.window;
+  std::vector<size_t> rows;
+  if (window.profiled_of != 0) {
+    rows = attribution::UnprofiledRows(run_, model::StepIntervals(run_), window);
+  }
+  if (!rows.empty()) return rows;
+  const size_t past = std::min(run_.rows.steps.size(), window.first_row + window.rows);
+  for (size_t row = window.first_row; row < past; ++row) rows.push_back(row);
+  return rows;
+}
+
 void JobReader::TakeSteps() {
   const auto& steps = run_.rows.steps;
   std::sort(record_.in_loader.begin(), record_.in_loader.end(),
@@ -259,9 +275,8 @@ void JobReader::TakeSteps() {
   std::vector<double> hand_outs;
   size_t next = 0;
   bool paused = false;
-  const size_t begin = attribution_.window.first_row;
-  const size_t end = std::min(steps.size(), begin + attribution_.window.rows);
-  for (size_t i = begin; i < end; ++i) {
+  rows_ = RowsOfSteps();
+  for (const size_t i : rows_) {
     const trace::Step& step = steps[i];
     const auto own = static_cast<double>(step.device_done_ns - step.received_ns);
     const auto cpu = record_.step_cpu_ns.find(step.batch.value);
@@ -294,11 +309,10 @@ void JobReader::TakeSteps() {
 
 void JobReader::TakeFirstSteps() {
   const auto& steps = run_.rows.steps;
-  const size_t begin = attribution_.window.first_row;
   std::vector<Cost*> firsts;
   std::vector<const Cost*> later;
   for (size_t i = 0; i < costs_.steps.size(); ++i) {
-    const size_t at = begin + i;
+    const size_t at = rows_[i];
     const bool first =
         at == 0 || model::PassOfBatch(steps[at].batch) != model::PassOfBatch(steps[at - 1].batch);
     if (first) firsts.push_back(&costs_.steps[i]);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/model/profiled.h"
 #include "replay/workload/build_workload.h"
 #include "tests/analyzer/attribution/run_builder.h"
 #include "tests/support/job_trace.h"
@@ -87,6 +88,56 @@ struct Evaluating : RunBuilder {
     return Take();
   }
   static constexpr int64_t kMs = 1'000'000;
+};
+
+// 30 steps without workers: 10 ms for a batch, then 5 ms of the trainer's, or 8 while a profiler is
+// open, which is from the 12th to the 18th, and shows what a device does.
+struct Profiled : RunBuilder {
+  static constexpr int64_t kMs = 1'000'000;
+  StageId fetch = Stage("fetch", "map");
+  StageId loader = Stage("loader", "prefetch", 1, true, {fetch});
+  StageId trainer = Stage("trainer", "trainer", 1, true, {loader});
+  TrackId main = Thread("train.py", trainer);
+  TrackId stream = Stream();
+
+  Run Made() {
+    run.info.job.command = {"python", "train.py"};
+    run.info.world_size = 1;
+    run.processes = {{ProcessId{0}, "train.py", 1, 0, {}, 0, 0}};
+    run.tracks[main.value].info.process = ProcessId{0};
+    stallscope::trace::LoaderInfo info;
+    info.id = LoaderId{0};
+    info.process = ProcessId{0};
+    info.kind = "torch.utils.data.DataLoader";
+    info.settings_json = R"({"num_workers":0,"batch_size":4})";
+    run.loaders.push_back({info, "loader", 30});
+    run.stages[fetch.value].loader = run.stages[loader.value].loader = LoaderId{0};
+    int64_t now = 0;
+    for (uint64_t i = 0; i < 30; ++i) {
+      const bool profiled = i >= 12 && i < 18;
+      if (i == 12) Mark(stallscope::model::kProfilerStart, now);
+      if (i == 18) Mark(stallscope::model::kProfilerStop, now);
+      const int64_t received = now + 10 * kMs;
+      const int64_t done = received + (profiled ? 8 : 5) * kMs;
+      Work(main, fetch, now, received, {.item = i});
+      Work(main, trainer, received, done, {.item = i});
+      if (profiled) {
+        Kernel(stream, received + kMs, received + 4 * kMs, {.enqueued = received + kMs});
+      }
+      Step({.index = i,
+            .requested = now,
+            .received = received,
+            .done = done,
+            .batch = i,
+            .track = main,
+            .samples = 4});
+      now = done;
+    }
+    return Take();
+  }
+  void Mark(std::string_view name, int64_t at) {
+    Named(main, std::string(name), stallscope::trace::SpanActivity::kAnnotation, at - 1, at);
+  }
 };
 
 // 40 steps of 20 ms. Two threads or processes that name no batch load 15 ms for each, of which they
@@ -290,6 +341,19 @@ TEST_SUITE("fast") {
     CHECK(costs.passes.empty());
     CHECK(costs.worker_bytes.has_value());
     CHECK(workload.recorded->trainer.batch == doctest::Approx(16));
+  }
+
+  TEST_CASE("job costs: the trainer's are those of the steps that no profiler slowed") {
+    const Run run = Profiled().Made();
+    const stallscope::attribution::Attribution attribution = Attribute(run);
+    REQUIRE(attribution.window.profiled_of == 30);
+    const auto graph = BuildWorkload(run, attribution);
+    REQUIRE_MESSAGE(graph.ok(), graph.error().Line());
+    const JobCosts& costs = *graph.value().recorded->job;
+    CHECK(costs.steps.size() > 20);
+    for (const auto& step : costs.steps) {
+      CHECK(step.cpu_ns + step.blocked_ns == doctest::Approx(5e6));
+    }
   }
 
   TEST_CASE("job costs: what a worker's first batch costs more belongs to its start") {
