@@ -10,6 +10,9 @@ namespace stallscope::timeline {
 namespace {
 
 constexpr uint32_t kLongest = trace::SpanColumns::kLongDuration - 1;
+// Of a lane, beyond one for each segment: 52 days of time. Only damaged traces have more, and
+// theirs may be centuries.
+constexpr size_t kMostPieces = size_t{1} << 20;
 constexpr unsigned kOriginShift = 30;
 constexpr uint32_t kIndexMask = (uint32_t{1} << kOriginShift) - 1;
 
@@ -103,9 +106,10 @@ LaneIndex LaneIndex::FromSpansOfRow(const model::Track& track, const std::vector
   return FromSegments(PartsOf(track, [&](size_t span) { return rows[span] == row; }));
 }
 
-// What is longer than a duration can say becomes several segments.
+// What is longer than a duration can say becomes several segments, as far as a lane may have more.
 void LaneIndex::Push(const Segment& segment) {
   for (int64_t at = segment.start_ns; at < segment.end_ns;) {
+    if (at > segment.start_ns && ++pieces_ > kMostPieces) return;
     const auto length = static_cast<uint32_t>(std::min<int64_t>(segment.end_ns - at, kLongest));
     own_starts_.push_back(at);
     own_durations_.push_back(length);

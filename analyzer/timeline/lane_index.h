@@ -113,6 +113,7 @@ class LaneIndex {
   const uint16_t* kinds_ = nullptr;
   size_t size_ = 0;
 
+  size_t pieces_ = 0;  // of segments that are longer than a duration can say
   Column<int64_t> own_starts_;
   Column<uint32_t> own_durations_;
   Column<uint16_t> own_kinds_;

@@ -32,9 +32,12 @@ std::vector<Tick> TimeTicks(const session::Range& range, int64_t origin_ns, floa
   const int64_t offset = range.start_ns - origin_ns;
   int64_t at = offset / step * step;
   if (at < offset) at += step;
-  for (; at <= range.end_ns - origin_ns; at += step) {
+  const int64_t end = range.end_ns - origin_ns;
+  while (at <= end) {
     const double x = static_cast<double>(at - offset) / ns * wide;
     ticks.push_back({static_cast<float>(x), words::TimeAt(origin_ns + at, origin_ns, step)});
+    if (at > end - step) break;  // a damaged trace may end where the next tick would be no time
+    at += step;
   }
   return ticks;
 }

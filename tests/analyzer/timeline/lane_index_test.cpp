@@ -186,6 +186,16 @@ TEST_SUITE("fast") {
     CHECK(lane.At(*lane.Find(minute - 1)).index == 0);
   }
 
+  TEST_CASE("spans of centuries, as a damaged trace has them, take no more than a lane may") {
+    constexpr int64_t kCentury = 3'155'760'000'000'000'000;
+    const LaneIndex lane = LaneIndex::FromSegments(
+        {{0, kCentury, 1, stallscope::timeline::Origin::kSpan, 0},
+         {kCentury, 2 * kCentury, 2, stallscope::timeline::Origin::kSpan, 1}});
+    CHECK(lane.Bytes() < 100 << 20);
+    CHECK(lane.Find(1'000'000'000'000'000).has_value());  // 11 days
+    CHECK(lane.Find(kCentury).has_value());
+  }
+
   TEST_CASE("a lane without segments is empty wherever it is drawn") {
     const LaneIndex lane;
     std::vector<LaneColumn> columns(3);
