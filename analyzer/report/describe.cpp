@@ -209,8 +209,8 @@ Table KernelTable(const Report& report) {
   Table table{
       {{"kernel", false, true}, {"count", true}, {"time", true}, {"share", true}}, {}, "kernel"};
   for (const KernelRow& kernel : report.kernels) {
-    table.rows.push_back({kernel.name, words::Grouped(kernel.count), words::Duration(kernel.ns),
-                          words::Percent(kernel.fraction)});
+    table.rows.push_back({words::KernelName(kernel.name), words::Grouped(kernel.count),
+                          words::Duration(kernel.ns), words::Percent(kernel.fraction)});
   }
   return table;
 }

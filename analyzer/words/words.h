@@ -81,6 +81,10 @@ std::string PlaceInCode(std::string_view file, uint32_t line);
 // "/home/u/train.py:12", for copying; empty if the file is unknown.
 std::string WholePlace(std::string_view file, uint32_t line);
 
+// A C++ kernel's name without its result, parameters, lambdas and namespaces:
+// "vectorized_elementwise_kernel<4, FillFunctor<float>, array<char*, 1ul>>".
+std::string KernelName(std::string_view name);
+
 // --- Many lines of one kind ---
 
 // Lines that differ in their numbers alone, or in the file that they begin with ("a.sst: ..."), as

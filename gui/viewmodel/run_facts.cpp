@@ -116,7 +116,7 @@ void AddTables(const session::State& state, const model::Run& run, RunFacts& fac
   }
   facts.kernels.columns = {{"kernel", false}, {"count", true}, {"time", true}, {"share", true}};
   for (const report::KernelRow& kernel : report.kernels) {
-    facts.kernels.rows.push_back({{kernel.name},
+    facts.kernels.rows.push_back({{words::KernelName(kernel.name)},
                                   {words::Grouped(kernel.count)},
                                   {words::Duration(kernel.ns), {}, words::ExactNs(kernel.ns)},
                                   {words::Percent(kernel.fraction), kernel.fraction}});

@@ -158,6 +158,24 @@ TEST_SUITE("fast") {
     CHECK(stallscope::words::WholePlace("", 12).empty());
   }
 
+  TEST_CASE("words: a kernel's name is what tells it from others") {
+    using stallscope::words::KernelName;
+    CHECK(KernelName("sgemm_32x32_nn") == "sgemm_32x32_nn");
+    CHECK(KernelName("void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor"
+                     "<float>, std::array<char*, 1ul> >(int, float, std::array<char*, 1ul>)") ==
+          "vectorized_elementwise_kernel<4, FillFunctor<float>, array<char*, 1ul>>");
+    CHECK(KernelName("void at::native::elementwise<8, at::native::(anonymous namespace)::clamp("
+                     "at::TensorIteratorBase&)::{lambda()#1}::operator()() const::{lambda(c10::"
+                     "Half)#9}, 2>(int)") == "elementwise<8, clamp, 2>");
+    CHECK(KernelName("void a::add<a::sum<float>::operator()(int)::{lambda(float)#1}, b<c>::D>()") ==
+          "add<sum<float>, b<c>::D>");
+    CHECK(KernelName("_ZN2at6native3addIfEEvPT_i") == "_ZN2at6native3addIfEEvPT_i");
+    CHECK(KernelName("f(a::b") == "f");
+    CHECK(KernelName("{x}") == "{x}");
+    CHECK(KernelName("(x)") == "(x)");
+    CHECK(KernelName("").empty());
+  }
+
   TEST_CASE("words: no wrapped line is too wide, and no letter is lost") {
     stallscope::test::Random random(5);
     for (int round = 0; round < 500; ++round) {
