@@ -1,6 +1,7 @@
 #include "analyzer/attribution/window.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 
 #include "analyzer/attribution/cold_start.h"
@@ -17,6 +18,10 @@ constexpr size_t kMostBetween = 2;
 constexpr double kRarely = 0.02;
 // An idle device begins a kernel some tens of microseconds after it was enqueued.
 constexpr int64_t kWaitedBehindOthers = 1'000'000;
+// Input stalls below this part of the steps are not worth a look; a wait below this part of the
+// mean one is none.
+constexpr double kWorthAWait = 0.1;
+constexpr double kAtOnce = 0.1;
 // A later stretch of the profiler's, which is farther from the run's start, is better with this
 // part of the steps of the longest.
 constexpr double kAsGood = 0.5;
@@ -53,6 +58,48 @@ std::vector<int64_t> Durations(const std::vector<model::StepInterval>& intervals
     }
   }
   return durations;
+}
+
+// Batches that the loader of a job's steps can hold ready; 0 where the trace shows none.
+size_t CapacityOf(const model::Run& run) {
+  for (const trace::StageInfo& stage : run.stages) {
+    if (stage.kind == "prefetch" && stage.name == "loader" && stage.queue.known()) {
+      return static_cast<size_t>(run.queues[stage.queue.value].info.capacity);
+    }
+  }
+  return 0;
+}
+
+// While a job's first steps took long, its loader made batches ahead. The steps that are fed from
+// these, of the ones in `rows`, are as fast as the trainer alone, and do not come again.
+size_t StoredUp(const model::Run& run, const std::vector<model::StepInterval>& intervals,
+                const std::vector<size_t>& rows) {
+  const size_t capacity = CapacityOf(run);
+  if (!model::IsJob(run) || !run.step_ranks.empty() || capacity == 0 || rows.empty()) return 0;
+  int64_t all = 0;
+  int64_t waited = 0;
+  const auto wait = [&](size_t row) {
+    return run.rows.steps[row].received_ns - run.rows.steps[row].requested_ns;
+  };
+  for (const size_t row : rows) {
+    all += intervals[row].end_ns - intervals[row].start_ns;
+    waited += wait(row);
+  }
+  if (static_cast<double>(waited) < kWorthAWait * static_cast<double>(all)) return 0;
+  // How many steps in turn were fed at once.
+  std::vector<size_t> turns = {0};
+  for (const size_t row : rows) {
+    const auto times = static_cast<int64_t>(rows.size());
+    if (wait(row) * times < static_cast<int64_t>(kAtOnce * static_cast<double>(waited))) {
+      ++turns.back();
+    } else {
+      turns.push_back(0);
+    }
+  }
+  const size_t first = turns.front();
+  const size_t later = *std::max_element(turns.begin() + 1, turns.end());
+  const auto most = static_cast<size_t>(kMostWarmUp * static_cast<double>(rows.size()));
+  return first > later && first <= std::min(2 * capacity, most) ? first : 0;
 }
 
 // While a stage is slowed on purpose, steps do not show the normal run; nor do steps that overlap
@@ -224,7 +271,13 @@ Window WindowWithin(int64_t start_ns, int64_t end_ns, const model::Run& run,
 
 Window ChooseWindow(const model::Run& run, const std::vector<model::StepInterval>& intervals,
                     Cancel cancel) {
-  Window window = WindowAfter(WarmupSteps(Durations(intervals)), run, intervals);
+  size_t warmup = WarmupSteps(Durations(intervals));
+  if (warmup > 0) {
+    std::vector<size_t> rows(intervals.size() - warmup);
+    std::iota(rows.begin(), rows.end(), warmup);
+    warmup += StoredUp(run, intervals, rows);
+  }
+  Window window = WindowAfter(warmup, run, intervals);
   if (std::optional<Window> profiled = ProfiledWindow(run, intervals)) {
     // Its rates come from the other steps.
     profiled->cold = FindColdStart(run, intervals, window, cancel);
@@ -270,7 +323,12 @@ std::vector<size_t> UnprofiledRows(const model::Run& run,
     rows.push_back(row);
     durations.push_back(at.end_ns - at.start_ns);
   }
-  rows.erase(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(WarmupSteps(durations)));
+  const size_t warmup = WarmupSteps(durations);
+  rows.erase(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(warmup));
+  if (warmup > 0) {
+    const size_t stored = StoredUp(run, intervals, rows);
+    rows.erase(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(stored));
+  }
   std::erase_if(rows, [&](size_t row) {
     const model::StepInterval& at = intervals[row];
     if (window.cold.has_value() && at.start_ns < window.cold->end_ns) return true;

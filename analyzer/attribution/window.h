@@ -27,7 +27,8 @@ Window WindowWithin(int64_t start_ns, int64_t end_ns, const model::Run& run,
 // For a job whose device or pipeline is visible only in the windows of a framework's profiler: the
 // last of these with at least 3 whole steps, and half as many as the longest. For any other run:
 // all but the warm-up and a cold start (cold_start.h); if stages were slowed on purpose, the longer
-// part before or after that.
+// part before or after that. The steps behind a job's warm-up that are fed from what its loader
+// made meanwhile belong to it.
 Window ChooseWindow(const model::Run& run, const std::vector<model::StepInterval>& intervals,
                     Cancel cancel = {});
 // The first pass over the data, without its warm-up. Without a second pass: the cold start, or else

@@ -28,9 +28,45 @@ void AddStepsOf(RunBuilder& b, const std::vector<int64_t>& durations, uint32_t r
   }
 }
 
+// A job whose steps wait so long for their batches, and then take 10. The first takes `first` more.
+model::Run Fed(const std::vector<int64_t>& waits, int64_t first, uint64_t capacity = 4) {
+  RunBuilder b;
+  b.run.info.job.command = {"python", "train.py"};
+  const StageId loader = b.Stage("loader", "prefetch");
+  b.Queue("loader", capacity, loader);
+  int64_t now = 0;
+  for (size_t i = 0; i < waits.size(); ++i) {
+    const int64_t received = now + waits[i];
+    const int64_t done = received + 10 + (i == 0 ? first : 0);
+    b.Step({.index = i, .requested = now, .received = received, .issued = done, .done = done});
+    now = done;
+  }
+  return b.Take();
+}
+
+// After so many steps that are fed at once, every `nth` one waits for 60.
+std::vector<int64_t> Waits(size_t at_once, size_t nth) {
+  std::vector<int64_t> waits(at_once + 1, 0);
+  for (size_t i = 0; i < 40; ++i) waits.push_back(i % nth == 0 ? 60 : 0);
+  return waits;
+}
+
 }  // namespace
 
 TEST_SUITE("fast") {
+  TEST_CASE("warm-up: of a job, the steps that its loader fed from what it had made meanwhile") {
+    CHECK(Chosen(Fed(Waits(4, 2), 1000)).warmup_steps == 5);
+    CHECK(Chosen(Fed(Waits(6, 2), 1000)).warmup_steps == 7);
+    // Nothing took long before; as many come at once later; more than a loader holds.
+    CHECK(Chosen(Fed(Waits(4, 2), 0)).warmup_steps == 0);
+    CHECK(Chosen(Fed(Waits(4, 5), 1000)).warmup_steps == 1);
+    CHECK(Chosen(Fed(Waits(9, 3), 1000)).warmup_steps == 1);
+    CHECK(Chosen(Fed(Waits(4, 2), 1000, 1)).warmup_steps == 1);
+    // Waiting is no matter: 1 in 40 steps.
+    CHECK(Chosen(Fed(Waits(4, 40), 1000)).warmup_steps == 1);
+    CHECK(Chosen(Fed(std::vector<int64_t>(40, 0), 1000)).warmup_steps == 1);
+  }
+
   TEST_CASE("warm-up: the first steps outside 1.5 times the median, either way") {
     CHECK(WarmupSteps({}) == 0);
     CHECK(WarmupSteps({300, 100, 100, 100, 100, 100, 100, 100}) == 1);
