@@ -95,8 +95,14 @@ void CountSignals(const char* path) {
     if (number == SIGTERM) terminated = 1;
     if (number != SIGTERM && write(count_file, "x", 1) != 1) _exit(9);
   };
+  // Whoever sees the file may send one, before its number is known here.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, &before);
   for (const int number : {SIGUSR1, SIGUSR2, SIGTERM}) sigaction(number, &count, nullptr);
   count_file = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
+  sigprocmask(SIG_SETMASK, &before, nullptr);
   while (terminated == 0) usleep(1'000);
 }
 
