@@ -71,14 +71,13 @@ void SetRates(const model::Run& run, const Partition& partition, Attribution& re
   const std::vector<model::StepInterval> intervals = model::StepIntervals(run);
   const Window& window = result.window;
   const std::vector<size_t> others = UnprofiledRows(run, intervals, window);
-  std::vector<StepShare> steps = partition.steps;
+  std::vector<StepShare> plain;
   int64_t ns = window.ns();
   size_t count = window.steps;
   if (!others.empty()) {
-    steps.clear();
     ns = 0;
     for (const size_t row : others) {
-      StepShare& step = steps.emplace_back();
+      StepShare& step = plain.emplace_back();
       step.index = intervals[row].index;
       step.start_ns = intervals[row].start_ns;
       step.end_ns = intervals[row].end_ns;
@@ -87,6 +86,7 @@ void SetRates(const model::Run& run, const Partition& partition, Attribution& re
     }
     count = others.size();
   }
+  const std::vector<StepShare>& steps = others.empty() ? partition.steps : plain;
   result.rate_steps = count;
   result.throughput = ThroughputOf(steps, count, ns);
   if (window.steps > 0) result.step_ns = StepTimes(steps);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <span>
 
 #include "analyzer/attribution/cold_start.h"
 #include "analyzer/attribution/probe.h"
@@ -73,7 +74,7 @@ size_t CapacityOf(const model::Run& run) {
 // While a job's first steps took long, its loader made batches ahead. The steps that are fed from
 // these, of the ones in `rows`, are as fast as the trainer alone, and do not come again.
 size_t StoredUp(const model::Run& run, const std::vector<model::StepInterval>& intervals,
-                const std::vector<size_t>& rows) {
+                std::span<const size_t> rows) {
   const size_t capacity = CapacityOf(run);
   if (!model::IsJob(run) || !run.step_ranks.empty() || capacity == 0 || rows.empty()) return 0;
   int64_t all = 0;
@@ -100,6 +101,13 @@ size_t StoredUp(const model::Run& run, const std::vector<model::StepInterval>& i
   const size_t later = *std::max_element(turns.begin() + 1, turns.end());
   const auto most = static_cast<size_t>(kMostWarmUp * static_cast<double>(rows.size()));
   return first > later && first <= std::min(2 * capacity, most) ? first : 0;
+}
+
+// `rows` of steps that take so long: how many of the first are warm-up.
+size_t WarmupOf(const model::Run& run, const std::vector<model::StepInterval>& intervals,
+                const std::vector<int64_t>& durations, std::span<const size_t> rows) {
+  const size_t warmup = WarmupSteps(durations);
+  return warmup == 0 ? 0 : warmup + StoredUp(run, intervals, rows.subspan(warmup));
 }
 
 // While a stage is slowed on purpose, steps do not show the normal run; nor do steps that overlap
@@ -271,13 +279,9 @@ Window WindowWithin(int64_t start_ns, int64_t end_ns, const model::Run& run,
 
 Window ChooseWindow(const model::Run& run, const std::vector<model::StepInterval>& intervals,
                     Cancel cancel) {
-  size_t warmup = WarmupSteps(Durations(intervals));
-  if (warmup > 0) {
-    std::vector<size_t> rows(intervals.size() - warmup);
-    std::iota(rows.begin(), rows.end(), warmup);
-    warmup += StoredUp(run, intervals, rows);
-  }
-  Window window = WindowAfter(warmup, run, intervals);
+  std::vector<size_t> rows(intervals.size());
+  std::iota(rows.begin(), rows.end(), size_t{0});
+  Window window = WindowAfter(WarmupOf(run, intervals, Durations(intervals), rows), run, intervals);
   if (std::optional<Window> profiled = ProfiledWindow(run, intervals)) {
     // Its rates come from the other steps.
     profiled->cold = FindColdStart(run, intervals, window, cancel);
@@ -323,12 +327,8 @@ std::vector<size_t> UnprofiledRows(const model::Run& run,
     rows.push_back(row);
     durations.push_back(at.end_ns - at.start_ns);
   }
-  const size_t warmup = WarmupSteps(durations);
+  const size_t warmup = WarmupOf(run, intervals, durations, rows);
   rows.erase(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(warmup));
-  if (warmup > 0) {
-    const size_t stored = StoredUp(run, intervals, rows);
-    rows.erase(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(stored));
-  }
   std::erase_if(rows, [&](size_t row) {
     const model::StepInterval& at = intervals[row];
     if (window.cold.has_value() && at.start_ns < window.cold->end_ns) return true;

@@ -152,12 +152,14 @@ bool Worth(const Case& c, Category category) {
   return Share(c, category) >= BarFor(c.verdict.bound);
 }
 
-bool LaunchesAreWorth(const Case& c) {
+bool BusyBetweenLaunches(const Case& c) {
   const auto& idle = c.attribution.idle;
-  const bool busy_between =
-      idle.launches > 0 &&
-      static_cast<double>(idle.launch_ns) > kSlowestLaunchNs * static_cast<double>(idle.launches);
-  return Worth(c, Category::kLaunch) && !busy_between;
+  return idle.launches > 0 && static_cast<double>(idle.launch_ns) >
+                                  kSlowestLaunchNs * static_cast<double>(idle.launches);
+}
+
+bool LaunchesAreWorth(const Case& c) {
+  return Worth(c, Category::kLaunch) && !BusyBetweenLaunches(c);
 }
 
 bool WorthAt(const Case& c, StageId stage, std::initializer_list<Cause> causes) {

@@ -29,8 +29,9 @@ double BlamedForWork(const Case& c, StageId stage);
 // Whether time in this category is worth a change: there is enough of it, and the verdict is not
 // that something else bounds the run.
 bool Worth(const Case& c, Category category);
-// The same of launches, where the host has little else to do between them.
-bool LaunchesAreWorth(const Case& c);
+// The host works on something else between a few launches.
+bool BusyBetweenLaunches(const Case& c);
+bool LaunchesAreWorth(const Case& c);  // and are what the host works on
 // Enough of the stall is blamed on this stage, for these causes.
 bool WorthAt(const Case& c, StageId stage, std::initializer_list<Cause> causes);
 

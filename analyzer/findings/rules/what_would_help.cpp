@@ -64,14 +64,12 @@ std::string OfCopies(const Case& c, const CopiesToDevice& copies) {
 
 std::string OfLaunches(const Case& c) {
   const auto& idle = c.attribution.idle;
-  const double each_ns =
-      idle.launches == 0 ? 0
-                         : static_cast<double>(idle.launch_ns) / static_cast<double>(idle.launches);
   std::string text = fmt::format("for {} of step time the device waits for the host to launch work",
                                  Percent(Share(c, Category::kLaunch)));
-  if (each_ns > kSlowestLaunchNs) {
-    text += fmt::format(", {} per launch: the host is busy with something else in between",
-                        Duration(each_ns));
+  if (BusyBetweenLaunches(c)) {
+    text += fmt::format(
+        ", {} per launch: the host is busy with something else in between",
+        Duration(static_cast<double>(idle.launch_ns) / static_cast<double>(idle.launches)));
   }
   return text + "; profile the step's own code, and do less of it on the host";
 }

@@ -62,7 +62,7 @@ TEST_SUITE("fast") {
     CHECK(Chosen(Fed(Waits(4, 5), 1000)).warmup_steps == 1);
     CHECK(Chosen(Fed(Waits(9, 3), 1000)).warmup_steps == 1);
     CHECK(Chosen(Fed(Waits(4, 2), 1000, 1)).warmup_steps == 1);
-    // Waiting is no matter: 1 in 40 steps.
+    // It hardly waits.
     CHECK(Chosen(Fed(Waits(4, 40), 1000)).warmup_steps == 1);
     CHECK(Chosen(Fed(std::vector<int64_t>(40, 0), 1000)).warmup_steps == 1);
   }

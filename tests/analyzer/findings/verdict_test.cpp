@@ -305,6 +305,15 @@ TEST_SUITE("fast") {
     CHECK(judged(100, 0, 1000, 200).text == "inconclusive");
   }
 
+  TEST_CASE("doubts: launches that only the profiler may have made the largest") {
+    Facts facts({.compute = 40'000, .launch = 55'000});
+    CHECK_FALSE(Doubts(facts.Judged(), "the profiler adds"));
+    facts.a.slowed_by_profiler = 0.15;  // 13 of 100: 42 are left
+    CHECK_FALSE(Doubts(facts.Judged(), "the profiler adds"));
+    facts.a.slowed_by_profiler = 0.2;  // 17 of 100: 38 are left
+    CHECK(Doubts(facts.Judged(), "the profiler adds 20.0%"));
+  }
+
   TEST_CASE("doubts: close to another bound") {
     const Verdict clear = Facts({.compute = 20'000, .input = 60'000, .transfer = 10'000}).Judged();
     CHECK(clear.confidence == 1);

@@ -202,6 +202,14 @@ class TorchWindows(Case):
         session = self.record("zero", settings={"profile": "auto"})
         self.assertEqual([], self.profiles(session) + session.said + windows(session))
 
+    def profiled(self, program, printed):
+        os.makedirs(self.session)
+        with open(os.path.join(self.session, "settings.json"), "w") as f:
+            json.dump({"version": 1, "steps": 0, "profile": "all"}, f)
+        code, out, err = self.python("-c", program)
+        self.assertEqual((0, printed), (code, out.splitlines()[-1]), err)
+        return ring_reader.read(self.session)
+
     def test_the_job_has_a_profiler(self):
         program = ("import runpy, sys, torch\n"
                    "p = torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU])\n"
@@ -211,12 +219,7 @@ class TorchWindows(Case):
                    "runpy.run_path(%r, run_name='__main__')\n"
                    "p.stop()\n"
                    "print(len(p.key_averages()) > 0)\n" % (HERE, os.path.join(HERE, "jobs.py")))
-        os.makedirs(self.session)
-        with open(os.path.join(self.session, "settings.json"), "w") as f:
-            json.dump({"version": 1, "steps": 0, "profile": "all"}, f)
-        code, out, err = self.python("-c", program)
-        self.assertEqual((0, "True"), (code, out.splitlines()[-1]), err)
-        session = ring_reader.read(self.session)
+        session = self.profiled(program, "True")
         self.assertEqual([], self.profiles(session) + windows(session))
         self.assertEqual([MADE_WAY % "torch.profiler"], session.said)
 
@@ -238,12 +241,7 @@ class TorchWindows(Case):
                    "        optimizer.step()\n"
                    "        p.step()\n"
                    "print(counted)\n")
-        os.makedirs(self.session)
-        with open(os.path.join(self.session, "settings.json"), "w") as f:
-            json.dump({"version": 1, "steps": 0, "profile": "all"}, f)
-        code, out, err = self.python("-c", program)
-        self.assertEqual((0, "[3]"), (code, out.splitlines()[-1]), err)
-        session = ring_reader.read(self.session)
+        session = self.profiled(program, "[3]")
         self.assertEqual([MADE_WAY % "torch.profiler"], session.said)
         line, = self.profiles(session)
         self.assertGreaterEqual(line["from"], session.steps[9].end)
