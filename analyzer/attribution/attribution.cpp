@@ -70,7 +70,8 @@ int64_t MedianWork(const model::Run& run, const std::vector<model::StepInterval>
 void SetRates(const model::Run& run, const Partition& partition, Attribution& result) {
   const std::vector<model::StepInterval> intervals = model::StepIntervals(run);
   const Window& window = result.window;
-  const std::vector<size_t> others = UnprofiledRows(run, intervals, window);
+  const std::vector<size_t> others =
+      window.profiled.has_value() ? std::vector<size_t>() : UnprofiledRows(run, intervals, window);
   std::vector<StepShare> plain;
   int64_t ns = window.ns();
   size_t count = window.steps;
@@ -129,7 +130,13 @@ void SayProfiled(const model::Run& run, const Attribution& attribution,
   }
   std::string text = "profiler: the framework's profiler was open during some steps and took " +
                      std::to_string(cost_ns / kNsPerMs) + " ms to start and stop";
-  if (UnprofiledRows(run, model::StepIntervals(run), window).empty()) {
+  if (window.profiled.has_value()) {
+    text += "; steps beside it count in no figure, but the " +
+            std::to_string(window.profiled->rows) +
+            " that it recorded show how long a step's compute, transfer and communication take: a "
+            "wait for a batch is a stall as far as that leaves time, and what remains is launch, "
+            "sync and other, as in those";
+  } else if (UnprofiledRows(run, model::StepIntervals(run), window).empty()) {
     text += "; too few other steps are left for rates, so rates include the profiled steps";
   } else {
     text += "; rates and step times are from the " + std::to_string(attribution.rate_steps) +
@@ -144,8 +151,8 @@ void SayProfiled(const model::Run& run, const Attribution& attribution,
               "% longer than the others once they have their batch: it slows the host, whose "
               "launches take less without it";
     }
-    text += BesideProfiled(run, window);
   }
+  if (in_window || window.profiled.has_value()) text += BesideProfiled(run, window);
   limits.push_back(text);
   if (!closed) {
     limits.push_back("profiler: it was still open when the job ended, so its data is lost");
@@ -221,9 +228,16 @@ std::optional<Attribution> Attribute(const Groundwork& ground, unsigned threads,
   result.processes = UseOfProcesses(run);
   if (cancel.requested()) return std::nullopt;
   result.devices = UseOfDevices(run);
-  result.kernels = UseOfKernels(run, window);
-  result.idle = IdleOfDevices(run, window, partition);
+  const Window devices = WindowOfDevices(window);
+  result.kernels = UseOfKernels(run, devices);
   result.breakdown = Breakdown(partition, window);
+  if (window.profiled.has_value()) {
+    const Partition seen = PartitionWindow(run, devices, model::StepIntervals(run));
+    result.idle = IdleOfDevices(run, devices, seen);
+    WidenAsProfiled(seen, result.breakdown);
+  } else {
+    result.idle = IdleOfDevices(run, window, partition);
+  }
   result.arithmetic = ArithmeticOf(run, window, result.breakdown, partition.timelines.size());
   SetRates(run, partition, result);
   result.cross_check = CheckAgainstCapacity(run, result.stages, result.blame);

@@ -39,6 +39,14 @@ struct ColdStart {
   ColdCause cause = ColdCause::kWarmUp;
 };
 
+// The steps of a job whose kernels and copies a framework's profiler recorded.
+struct ProfiledSteps {
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+  size_t first_row = 0;  // in Run::rows.steps
+  size_t rows = 0;
+};
+
 // What is analyzed. Warm-up steps are before it.
 struct Window {
   int64_t start_ns = 0;
@@ -51,6 +59,8 @@ struct Window {
   bool first_epoch = false;       // the window is the run's first epoch, as requested
   size_t probed_steps = 0;        // excluded because stages were slowed on purpose
   size_t profiled_of = 0;         // all steps of the run, if only profiled ones are in the window
+  // If the window has none of them: those that show what a step's work on the devices takes.
+  std::optional<ProfiledSteps> profiled = {};
   int64_t ns() const { return end_ns - start_ns; }
 };
 
@@ -322,7 +332,7 @@ struct Attribution {
   std::vector<StageUse> stages;       // by id
   std::vector<DeviceUse> devices;
   std::vector<KernelUse> kernels;  // largest first
-  DeviceIdle idle;
+  DeviceIdle idle;                 // these two of the profiled steps, if the window has none
   CpuUse cpu;
   MemoryUse memory;
   std::vector<ProcessUse> processes;     // by id

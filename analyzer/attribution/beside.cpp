@@ -5,34 +5,41 @@
 #include <string>
 #include <utility>
 
-#include "analyzer/attribution/intervals.h"
-
 namespace stallscope::attribution {
 
-std::vector<BesideUse> BesideSteps(const model::Run& run, const Window& window) {
+namespace {
+
+// Each time, with its name.
+template <class Visit>
+void ForEach(const model::Run& run, Visit visit) {
   const auto beside = [](const trace::SpanClass& what) {
     return what.activity == trace::SpanActivity::kEvaluation;
   };
-  if (window.ns() <= 0 || std::none_of(run.span_classes.begin(), run.span_classes.end(), beside)) {
-    return {};
+  if (std::none_of(run.span_classes.begin(), run.span_classes.end(), beside)) return;
+  for (const model::Track& track : run.tracks) {
+    for (size_t i = 0; i < track.spans.size(); ++i) {
+      const trace::SpanClass& what = run.ClassOf(track, i);
+      if (beside(what)) visit(what.name, Interval{track.spans.start_ns[i], track.spans.EndNs(i)});
+    }
   }
+}
+
+}  // namespace
+
+std::vector<BesideUse> BesideSteps(const model::Run& run, const Window& window) {
+  if (window.ns() <= 0) return {};
   const Interval range{window.start_ns, window.end_ns};
   struct Seen {
     uint64_t count = 0;
     Intervals at;
   };
   std::map<std::string, Seen> by_name;
-  for (const model::Track& track : run.tracks) {
-    for (size_t i = 0; i < track.spans.size(); ++i) {
-      const trace::SpanClass& what = run.ClassOf(track, i);
-      if (!beside(what)) continue;
-      const Interval at{track.spans.start_ns[i], track.spans.EndNs(i)};
-      if (at.end_ns <= range.start_ns || at.start_ns >= range.end_ns) continue;
-      Seen& seen = by_name[std::string(run.Text(what.name))];
-      ++seen.count;
-      seen.at.push_back(at);
-    }
-  }
+  ForEach(run, [&](trace::StringId name, const Interval& at) {
+    if (at.end_ns <= range.start_ns || at.start_ns >= range.end_ns) return;
+    Seen& seen = by_name[std::string(run.Text(name))];
+    ++seen.count;
+    seen.at.push_back(at);
+  });
   std::vector<BesideUse> uses;
   for (auto& [name, seen] : by_name) {
     BesideUse& use = uses.emplace_back();
@@ -46,6 +53,12 @@ std::vector<BesideUse> BesideSteps(const model::Run& run, const Window& window) 
   std::stable_sort(uses.begin(), uses.end(),
                    [](const BesideUse& a, const BesideUse& b) { return a.ns > b.ns; });
   return uses;
+}
+
+Intervals TimesBesideSteps(const model::Run& run) {
+  Intervals times;
+  ForEach(run, [&](trace::StringId, const Interval& at) { times.push_back(at); });
+  return UnionWithin(std::move(times), kEver);
 }
 
 }  // namespace stallscope::attribution

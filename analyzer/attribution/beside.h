@@ -5,11 +5,14 @@
 #include <vector>
 
 #include "analyzer/attribution/attribution.h"
+#include "analyzer/attribution/intervals.h"
 
 namespace stallscope::attribution {
 
 // In the window, largest first; of one name that runs in several threads at once, its time counts
 // once.
 std::vector<BesideUse> BesideSteps(const model::Run& run, const Window& window);
+// When it did any of that, in the whole run.
+Intervals TimesBesideSteps(const model::Run& run);
 
 }  // namespace stallscope::attribution

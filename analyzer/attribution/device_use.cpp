@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <map>
 #include <set>
 #include <string>
@@ -13,9 +12,6 @@
 
 namespace stallscope::attribution {
 namespace {
-
-constexpr Interval kEver{std::numeric_limits<int64_t>::min() / 2,
-                         std::numeric_limits<int64_t>::max() / 2};
 
 struct Gathered {
   DeviceUse use;

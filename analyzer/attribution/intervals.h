@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,8 @@ struct Interval {
   bool operator==(const Interval&) const = default;
 };
 using Intervals = std::vector<Interval>;
+constexpr Interval kEver{std::numeric_limits<int64_t>::min() / 2,
+                         std::numeric_limits<int64_t>::max() / 2};
 
 // The union, cut to `window`. Empty and backward intervals do not count.
 Intervals UnionWithin(Intervals any_order, Interval window);

@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 
+#include "analyzer/attribution/beside.h"
+#include "analyzer/attribution/unseen.h"
+#include "analyzer/attribution/window.h"
 #include "analyzer/model/job_spec.h"
 
 namespace stallscope::attribution {
@@ -26,12 +29,19 @@ std::map<DeviceKey, Activity> DeviceActivities(const model::Run& run) {
   return devices;
 }
 
-void AddKernels(const model::Run& run, std::map<DeviceKey, Activity>& devices) {
+// Whether the host has issued this kernel or copy in that time.
+template <class Row>
+bool IsIssuedIn(Interval range, const Row& row) {
+  const int64_t issued = row.enqueued_ns != 0 ? row.enqueued_ns : row.start_ns;
+  return issued >= range.start_ns && issued < range.end_ns;
+}
+
+void AddKernels(const model::Run& run, Interval issued, std::map<DeviceKey, Activity>& devices) {
   std::vector<bool> communication(run.strings.size());
   for (size_t i = 0; i < run.strings.size(); ++i)
     communication[i] = IsCommunication(run.strings[i]);
   for (const trace::Kernel& kernel : run.rows.kernels) {
-    if (!kernel.track.known()) continue;
+    if (!kernel.track.known() || !IsIssuedIn(issued, kernel)) continue;
     const model::Track& track = run.tracks[kernel.track.value];
     Activity& activity = devices[{track.rank, track.info.device}];
     const bool moves = kernel.name.known() && communication[kernel.name.value];
@@ -47,9 +57,9 @@ void AddKernels(const model::Run& run, std::map<DeviceKey, Activity>& devices) {
   }
 }
 
-void AddCopies(const model::Run& run, std::map<DeviceKey, Activity>& devices) {
+void AddCopies(const model::Run& run, Interval issued, std::map<DeviceKey, Activity>& devices) {
   for (const trace::Copy& copy : run.rows.copies) {
-    if (!copy.track.known()) continue;
+    if (!copy.track.known() || !IsIssuedIn(issued, copy)) continue;
     const model::Track& track = run.tracks[copy.track.value];
     devices[{track.rank, track.info.device}][At(Category::kTransfer)].push_back(
         {copy.start_ns, copy.end_ns});
@@ -67,11 +77,8 @@ void AddDeviceSpans(const model::Run& run, std::map<DeviceKey, Activity>& device
   }
 }
 
-constexpr Interval kAlways{std::numeric_limits<int64_t>::min() / 2,
-                           std::numeric_limits<int64_t>::max() / 2};
-
 std::map<uint32_t, Intervals> AllInOrder(std::map<uint32_t, Intervals> waits) {
-  for (auto& [rank, intervals] : waits) intervals = UnionWithin(std::move(intervals), kAlways);
+  for (auto& [rank, intervals] : waits) intervals = UnionWithin(std::move(intervals), kEver);
   return waits;
 }
 
@@ -110,7 +117,7 @@ std::map<uint32_t, Intervals> Startups(const model::Run& run) {
 
 // Host work inside a fetch is input_stall, never launch: what a batch's own copy waits for, too.
 void TakeWaitsFrom(const Intervals& waits, Intervals& host) {
-  host = SubtractAll(UnionWithin(std::move(host), kAlways), waits);
+  host = SubtractAll(UnionWithin(std::move(host), kEver), waits);
 }
 
 // What a rank's host did, which is the same for all of its devices.
@@ -333,10 +340,20 @@ Partition PartitionWindow(const model::Run& run, const Window& window,
     if (with_devices.count(run.RankOfStep(i)) == 0) devices[{run.RankOfStep(i), 0}];
   }
   if (devices.empty()) devices[{run.info.rank, 0}];
-  AddKernels(run, devices);
-  AddCopies(run, devices);
+  AddKernels(run, kEver, devices);
+  AddCopies(run, kEver, devices);
   if (run.imported() || model::IsJob(run)) AddDeviceSpans(run, devices);
   AddHost(run, with_devices, devices);
+  const std::optional<Window> seen = run.imported() ? std::nullopt : ProfiledWindow(run, intervals);
+  if (seen.has_value()) {
+    std::map<DeviceKey, Activity> issued;
+    AddKernels(run, Range(*seen), issued);
+    AddCopies(run, Range(*seen), issued);
+    const Intervals beside = TimesBesideSteps(run);
+    for (auto& [key, activity] : devices) {
+      FillUnseen(run, intervals, {*seen, issued[key], beside}, activity);
+    }
+  }
 
   Partition partition;
   PerCategory<int64_t> sum{};

@@ -61,6 +61,34 @@ PerCategory<std::optional<CategoryTotal>> Breakdown(const Partition& partition,
   return breakdown;
 }
 
+void WidenAsProfiled(const Partition& seen, PerCategory<std::optional<CategoryTotal>>& breakdown) {
+  std::vector<double> lengths;
+  for (const StepShare& step : seen.steps) {
+    lengths.push_back(static_cast<double>(step.end_ns - step.start_ns));
+  }
+  double squares = 0;
+  const auto widen = [](double by, CategoryTotal& total) {
+    total.low = std::max(0.0, total.fraction - std::hypot(by, total.fraction - total.low));
+    total.high = std::min(1.0, total.fraction + std::hypot(by, total.high - total.fraction));
+  };
+  for (const Category category :
+       {Category::kCompute, Category::kCommunication, Category::kTransfer}) {
+    auto& total = breakdown[At(category)];
+    if (!total.has_value()) continue;
+    std::vector<double> ns;
+    for (const StepShare& step : seen.steps)
+      ns.push_back(static_cast<double>(step.ns[At(category)]));
+    const stallscope::Interval mean = RatioInterval(ns, lengths);
+    if (mean.mean <= 0) continue;
+    const double by = total->fraction * (mean.high - mean.low) / 2 / mean.mean;
+    squares += by * by;
+    widen(by, *total);
+  }
+  // What the devices do less, the host does more.
+  auto& launch = breakdown[At(Category::kLaunch)];
+  if (launch.has_value()) widen(std::sqrt(squares), *launch);
+}
+
 std::optional<Throughput> ThroughputOf(const std::vector<StepShare>& steps, size_t count,
                                        int64_t ns) {
   std::vector<double> samples;

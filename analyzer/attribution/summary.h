@@ -15,6 +15,8 @@ stallscope::Interval RatioInterval(const std::vector<double>& over, const std::v
 
 PerCategory<std::optional<CategoryTotal>> Breakdown(const Partition& partition,
                                                     const Window& window);
+// Widens the intervals of a window of other steps by how much these, the profiled ones, vary.
+void WidenAsProfiled(const Partition& seen, PerCategory<std::optional<CategoryTotal>>& breakdown);
 // Throughput of these steps of all ranks, which took `ns` together; `count` of them are distinct.
 std::optional<Throughput> ThroughputOf(const std::vector<StepShare>& steps, size_t count,
                                        int64_t ns);

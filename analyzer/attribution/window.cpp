@@ -177,31 +177,32 @@ int64_t CompleteFrom(const model::Run& run, const model::TimeRange& open) {
   return waited ? first->start_ns : open.start_ns;
 }
 
-std::optional<Window> ProfiledWindow(const model::Run& run,
-                                     const std::vector<model::StepInterval>& intervals) {
-  if (!model::IsJob(run) || !run.step_ranks.empty()) return std::nullopt;
-  if (!run.imported() && !HasDevice(run)) return std::nullopt;
-  std::vector<Window> found;
-  size_t most = 0;
-  for (const model::ProfiledStretch& stretch : model::ProfiledStretches(run)) {
-    const model::TimeRange open{CompleteFrom(run, stretch.open), stretch.open.end_ns};
-    const auto whole = [&](const model::StepInterval& step) {
-      return step.start_ns >= open.start_ns && step.end_ns <= open.end_ns;
-    };
-    const auto first = std::find_if(intervals.begin(), intervals.end(), whole);
-    const auto end = std::find_if_not(first, intervals.end(), whole);
-    if (static_cast<size_t>(end - first) < kLeastSteps || !IsJoined(run, stretch.open)) continue;
-    Window window;
-    window.profiled_of = CountIndices(intervals, 0, intervals.size());
-    window.first_row = static_cast<size_t>(first - intervals.begin());
-    Take(intervals, static_cast<size_t>(end - intervals.begin()), window);
-    most = std::max(most, window.steps);
-    found.push_back(window);
+// The longest stretch of the window's steps beside which no profiler was open. Behind a profiler's
+// end the loader has made batches ahead, as behind the warm-up.
+std::optional<Window> LongestUnprofiled(const model::Run& run,
+                                        const std::vector<model::StepInterval>& intervals,
+                                        const Window& window) {
+  const std::vector<model::ProfiledStretch> stretches = model::ProfiledStretches(run);
+  const size_t end = window.first_row + window.rows;
+  std::vector<size_t> longest;
+  std::vector<size_t> rows;
+  for (size_t row = window.first_row; row <= end; ++row) {
+    if (row < end && !model::IsProfiled(stretches, intervals[row])) {
+      rows.push_back(row);
+      continue;
+    }
+    if (!rows.empty() && rows.front() > window.first_row) {
+      rows.erase(rows.begin(),
+                 rows.begin() + static_cast<std::ptrdiff_t>(StoredUp(run, intervals, rows)));
+    }
+    if (rows.size() >= longest.size()) longest = std::move(rows);
+    rows.clear();
   }
-  const auto last = std::find_if(found.rbegin(), found.rend(), [&](const Window& window) {
-    return static_cast<double>(window.steps) >= kAsGood * static_cast<double>(most);
-  });
-  return last == found.rend() ? std::nullopt : std::optional(*last);
+  if (longest.size() < kFewestForTails) return std::nullopt;
+  Window found = window;
+  found.first_row = longest.front();
+  Take(intervals, longest.back() + 1, found);
+  return found;
 }
 
 }  // namespace
@@ -277,21 +278,63 @@ Window WindowWithin(int64_t start_ns, int64_t end_ns, const model::Run& run,
   return window;
 }
 
+std::optional<Window> ProfiledWindow(const model::Run& run,
+                                     const std::vector<model::StepInterval>& intervals) {
+  if (!model::IsJob(run) || !run.step_ranks.empty()) return std::nullopt;
+  if (!run.imported() && !HasDevice(run)) return std::nullopt;
+  std::vector<Window> found;
+  size_t most = 0;
+  for (const model::ProfiledStretch& stretch : model::ProfiledStretches(run)) {
+    const model::TimeRange open{CompleteFrom(run, stretch.open), stretch.open.end_ns};
+    const auto whole = [&](const model::StepInterval& step) {
+      return step.start_ns >= open.start_ns && step.end_ns <= open.end_ns;
+    };
+    const auto first = std::find_if(intervals.begin(), intervals.end(), whole);
+    const auto end = std::find_if_not(first, intervals.end(), whole);
+    if (static_cast<size_t>(end - first) < kLeastSteps || !IsJoined(run, stretch.open)) continue;
+    Window window;
+    window.profiled_of = CountIndices(intervals, 0, intervals.size());
+    window.first_row = static_cast<size_t>(first - intervals.begin());
+    Take(intervals, static_cast<size_t>(end - intervals.begin()), window);
+    most = std::max(most, window.steps);
+    found.push_back(window);
+  }
+  const auto last = std::find_if(found.rbegin(), found.rend(), [&](const Window& window) {
+    return static_cast<double>(window.steps) >= kAsGood * static_cast<double>(most);
+  });
+  return last == found.rend() ? std::nullopt : std::optional(*last);
+}
+
+Window WindowOfDevices(const Window& window) {
+  if (!window.profiled.has_value()) return window;
+  Window devices = window;
+  devices.start_ns = window.profiled->start_ns;
+  devices.end_ns = window.profiled->end_ns;
+  devices.first_row = window.profiled->first_row;
+  devices.rows = devices.steps = window.profiled->rows;
+  return devices;
+}
+
 Window ChooseWindow(const model::Run& run, const std::vector<model::StepInterval>& intervals,
                     Cancel cancel) {
   std::vector<size_t> rows(intervals.size());
   std::iota(rows.begin(), rows.end(), size_t{0});
   Window window = WindowAfter(WarmupOf(run, intervals, Durations(intervals), rows), run, intervals);
-  if (std::optional<Window> profiled = ProfiledWindow(run, intervals)) {
-    // Its rates come from the other steps.
-    profiled->cold = FindColdStart(run, intervals, window, cancel);
-    return *profiled;
-  }
   if (window.steps > 0) {
     LeaveOutProbed(run, intervals, window);
     LeaveOutCold(run, intervals, cancel, window);
   }
-  return window;
+  std::optional<Window> profiled = ProfiledWindow(run, intervals);
+  if (!profiled.has_value()) return window;
+  if (!run.imported()) {
+    if (std::optional<Window> others = LongestUnprofiled(run, intervals, window)) {
+      others->profiled = {profiled->start_ns, profiled->end_ns, profiled->first_row,
+                          profiled->rows};
+      return *others;
+    }
+  }
+  profiled->cold = window.cold;  // its rates come from the other steps
+  return *profiled;
 }
 
 Window FirstEpochWindow(const model::Run& run, const std::vector<model::StepInterval>& intervals,

@@ -1,6 +1,7 @@
 // Which part of a run is analyzed. Any thread.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "analyzer/attribution/attribution.h"
@@ -24,11 +25,16 @@ Window WindowAfter(size_t warmup_steps, const model::Run& run,
 // The steps that begin in the range; if none does, the range itself.
 Window WindowWithin(int64_t start_ns, int64_t end_ns, const model::Run& run,
                     const std::vector<model::StepInterval>& intervals);
-// For a job whose device or pipeline is visible only in the windows of a framework's profiler: the
-// last of these with at least 3 whole steps, and half as many as the longest. For any other run:
-// all but the warm-up and a cold start (cold_start.h); if stages were slowed on purpose, the longer
+// The steps that show a job's device, or a pipeline that only a framework's profiler sees: the last
+// stretch of that profiler with at least 3 whole steps, and half as many as the longest.
+std::optional<Window> ProfiledWindow(const model::Run& run,
+                                     const std::vector<model::StepInterval>& intervals);
+// The window, or the profiled steps that stand for its devices.
+Window WindowOfDevices(const Window& window);
+// All but the warm-up and a cold start (cold_start.h); if stages were slowed on purpose, the longer
 // part before or after that. The steps behind a job's warm-up that are fed from what its loader
-// made meanwhile belong to it.
+// made meanwhile belong to it. Of a job with profiled steps the longest part without any, if the
+// trace shows its pipeline there; else the profiled steps.
 Window ChooseWindow(const model::Run& run, const std::vector<model::StepInterval>& intervals,
                     Cancel cancel = {});
 // The first pass over the data, without its warm-up. Without a second pass: the cold start, or else

@@ -398,11 +398,16 @@ Verdict VerdictOn(const model::Run& run, const Attribution& attribution) {
     DoubtTheBound(attribution, candidates, verdict);
     if (verdict.bound == Bound::kInput) NameTheStage(run, attribution, verdict);
     CheckBySensitivity(run, attribution, verdict);
-    if (steps < kManySteps) {
-      Doubt(0.5 + 0.5 * static_cast<double>(steps) / kManySteps,
-            fmt::format("only {} steps are {}", steps,
-                        attribution.window.profiled_of != 0 ? "profiled" : "recorded"),
-            verdict);
+    // Of a wait for a batch the other steps show as much as the profiled ones.
+    const auto& seen = attribution.window.profiled;
+    const bool by_profile = seen.has_value() && verdict.bound != Bound::kInput;
+    const size_t judged = by_profile ? std::min(steps, seen->rows) : steps;
+    if (judged < kManySteps) {
+      Doubt(
+          0.5 + 0.5 * static_cast<double>(judged) / kManySteps,
+          fmt::format("only {} steps are {}", judged,
+                      by_profile || attribution.window.profiled_of != 0 ? "profiled" : "recorded"),
+          verdict);
     }
     if (lost > 0)
       Doubt(1 - lost, fmt::format("{:.1f}% of the run is missing", 100 * lost), verdict);

@@ -49,6 +49,9 @@ std::string WindowPhrase(const Report& report) {
     text += ", excluding " + words::Grouped(report.cold->steps) + " of a cold start (" +
             std::string(attribution::WordFor(report.cold->cause)) + ")";
   }
+  if (report.profiled != 0) {
+    text += ", the device as in " + words::Grouped(report.profiled) + " profiled ones";
+  }
   if (report.first_epoch) text += ", first epoch only";
   if (report.probed_steps != 0) {
     text += ", excluding " + words::Grouped(report.probed_steps) + " with slowed stages";
@@ -253,7 +256,9 @@ void AddDevices(const Report& report, Document& document) {
     add(AndMore(report.devices.size(), kMostDevices, "device"));
   }
   if (!report.kernels.empty())
-    AddSection(document, "Kernels, in the window", {KernelTable(report), kIn});
+    AddSection(document,
+               report.profiled != 0 ? "Kernels, in the profiled steps" : "Kernels, in the window",
+               {KernelTable(report), kIn});
   if (report.arithmetic.has_value()) add(ArithmeticPhrase(*report.arithmetic));
   if (report.idle.ns > 0) add(IdlePhrase(report.idle, report.devices.size()));
 }

@@ -437,6 +437,7 @@ Json ReportTree(const Report& report) {
               {"warmup_steps_excluded", report.warmup_steps},
               {"probed_steps_excluded", report.probed_steps},
               {"profiled_of", report.profiled_of},
+              {"profiled", report.profiled},
               {"part", report.first_epoch ? "first epoch" : "steady"},
               {"cold_start", ColdTree(report.cold)}}},
             {"throughput", throughput},

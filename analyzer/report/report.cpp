@@ -417,6 +417,9 @@ Report MakeReport(const model::Run& run, const attribution::Attribution& attribu
   report.warmup_steps = attribution.window.warmup_steps;
   report.probed_steps = attribution.window.probed_steps;
   report.profiled_of = attribution.window.profiled_of;
+  if (attribution.window.profiled.has_value()) {
+    report.profiled = attribution.window.profiled->rows;
+  }
   report.first_epoch = attribution.window.first_epoch;
   report.cold = ColdOf(run, attribution.window);
   if (report.cold.has_value()) report.trust.limits.push_back(ColdLimit(*report.cold));

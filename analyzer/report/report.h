@@ -195,6 +195,7 @@ struct Report {
   bool first_epoch = false;   // the report is on the first epoch, as requested
   uint64_t probed_steps = 0;  // excluded because stages were slowed on purpose
   uint64_t profiled_of = 0;   // the run's steps, if only profiled ones are in the window
+  uint64_t profiled = 0;      // steps outside of the window that show its devices' part
   std::optional<attribution::Throughput> throughput;
   std::optional<Times> step_ms;
   attribution::PerCategory<std::optional<attribution::CategoryTotal>> breakdown;

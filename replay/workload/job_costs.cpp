@@ -243,7 +243,7 @@ Pause JobReader::PauseBehind(size_t step) const {
 
 void JobReader::TakePinning() {
   costs_.pins = record_.pinned || !costs_.loader.pin_memory;
-  const attribution::Window& window = attribution_.window;
+  const attribution::Window window = attribution::WindowOfDevices(attribution_.window);
   for (const trace::Copy& copy : run_.rows.copies) {
     if (copy.direction != trace::CopyDirection::kHostToDevice) continue;
     if (copy.start_ns < window.start_ns || copy.end_ns > window.end_ns) continue;

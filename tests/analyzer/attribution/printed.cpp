@@ -70,9 +70,13 @@ class Printer {
 };
 
 void PrintTime(const attribution::Attribution& a, Printer& p) {
-  const auto& [start, end, first_row, rows, steps, warmup, cold, first_epoch, probed, of] =
-      a.window;
+  const auto& [start, end, first_row, rows, steps, warmup, cold, first_epoch, probed, of,
+               profiled] = a.window;
   p.Line("window", start, end, first_row, rows, steps, warmup, first_epoch ? 1 : 0, probed, of);
+  if (profiled.has_value()) {
+    const auto& [from, to, first, count] = *profiled;
+    p.Line("profiled", from, to, first, count);
+  }
   if (cold.has_value()) {
     const auto& [cold_steps, from, to, cost, stage, slower, cause] = *cold;
     p.Line("cold start", cold_steps, from, to, cost, stage, slower, static_cast<int>(cause));

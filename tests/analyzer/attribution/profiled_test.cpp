@@ -16,11 +16,14 @@ using trace::WaitCause;
 
 namespace {
 
-constexpr int64_t kOpened = 1000;
-constexpr int64_t kStopped = 1600;
+constexpr int64_t kOpened = 1098;
+constexpr int64_t kStopped = 1698;
 
-// 20 steps of 98 from 0 on, each waiting for its batch for the first 40. A profiler starts from 980
-// to 1000 and stops from 1600 to 1650; steps in between take 120.
+constexpr int64_t kStep = 98;
+
+// 20 steps of 98, each waiting for its batch for the first 40. A profiler starts from 1078 to 1098
+// and stops from 1698 to 1748; steps in between take 120. If the first begins at `kStep` and not at
+// 0, too few others are in a row.
 struct ProfiledJob : RunBuilder {
   StageId fetch = Stage("fetch", "map");
   StageId loader = Stage("loader", "prefetch", 2, true, {fetch});
@@ -28,10 +31,9 @@ struct ProfiledJob : RunBuilder {
   QueueId queue = Queue("loader", 4, loader);
   TrackId main = Thread("main", trainer);
 
-  explicit ProfiledJob(bool stopped = true) {
+  explicit ProfiledJob(bool stopped = true, int64_t now = 0) {
     run.info.job.command = {"python", "train.py"};
     run.info.world_size = 1;
-    int64_t now = 0;
     for (uint64_t i = 0; i < 20; ++i) {
       if (now == kOpened - 20) {
         Mark(model::kProfilerStart, now, kOpened);
@@ -42,11 +44,12 @@ struct ProfiledJob : RunBuilder {
         now += 50;
       }
       const bool slow = now >= kOpened && now < kStopped;
-      const int64_t end = now + (slow ? 120 : 98);
+      const int64_t end = now + (slow ? 120 : kStep);
       Wait(main, WaitCause::kEmpty, queue, now, now + 40);
       Step({.index = i,
             .requested = now,
             .received = now + 40,
+            .issued = end,
             .done = end,
             .track = main,
             .samples = 8});
@@ -58,13 +61,13 @@ struct ProfiledJob : RunBuilder {
   void Mark(std::string_view name, int64_t start_ns, int64_t end_ns) {
     Named(main, std::string(name), trace::SpanActivity::kAnnotation, start_ns, end_ns);
   }
-  // A device that works through most of each step of the window, and while the trainer waits for
-  // the next batch.
-  void AddDevice() {
+  // A device that works through most of each profiled step, and while the trainer waits for the
+  // next batch.
+  void AddDevice(int64_t works = 100) {
     const TrackId stream = Stream();
     for (const int64_t at : requested) {
       if (at < kOpened || at >= kStopped) continue;
-      Kernel(stream, at + 50, at + 150, {.enqueued = at + 45});
+      Kernel(stream, at + 50, at + 50 + works, {.enqueued = at + 45});
     }
   }
   std::vector<int64_t> requested;
@@ -73,7 +76,7 @@ struct ProfiledJob : RunBuilder {
 // Steps of 10 ms, of which those from 5 on are profiled until the `closed`th, and a second time
 // from the 20th to the 24th. The device is `behind` with its work when the profiler opens.
 model::Run Behind(int64_t behind, uint64_t closed) {
-  constexpr int64_t kStep = 10'000'000;
+  constexpr int64_t kLong = 10'000'000;
   RunBuilder b;
   b.run.info.job.command = {"python", "train.py"};
   b.run.info.world_size = 1;
@@ -84,21 +87,21 @@ model::Run Behind(int64_t behind, uint64_t closed) {
     b.Named(main, std::string(name), trace::SpanActivity::kAnnotation, at - 1000, at);
   };
   for (uint64_t i = 0; i < 24; ++i) {
-    const int64_t now = static_cast<int64_t>(i) * kStep;
+    const int64_t now = static_cast<int64_t>(i) * kLong;
     if (i == 5 || i == 20) mark(model::kProfilerStart, now);
     if (i == closed) mark(model::kProfilerStop, now);
     if ((i >= 5 && i < closed) || i >= 20) {
-      b.Kernel(stream, now + 20'000 + behind, now + kStep + behind - 20'000,
+      b.Kernel(stream, now + 20'000 + behind, now + kLong + behind - 20'000,
                {.enqueued = now + 10'000});
     }
     b.Step({.index = i,
             .requested = now,
             .received = now + 5000,
-            .done = now + kStep,
+            .done = now + kLong,
             .track = main,
             .samples = 8});
   }
-  mark(model::kProfilerStop, 24 * kStep);
+  mark(model::kProfilerStop, 24 * kLong);
   return b.Take();
 }
 
@@ -114,7 +117,7 @@ bool Says(const Attribution& a, const std::string& what) {
 
 TEST_SUITE("fast") {
   TEST_CASE("profiled: a wait during which the device works is no stall") {
-    ProfiledJob job;
+    ProfiledJob job(true, kStep);
     SUBCASE("without a device track it is one") {
       const model::Run run = job.Take();
       const Attribution a = Attribute(run);
@@ -131,8 +134,8 @@ TEST_SUITE("fast") {
     }
   }
 
-  TEST_CASE("profiled: with a device track the window has the profiled steps") {
-    ProfiledJob job;
+  TEST_CASE("profiled: with few others in a row the window has the profiled steps") {
+    ProfiledJob job(true, kStep);
     job.AddDevice();
     const model::Run run = job.Take();
     const Window window = ChooseWindow(run, model::StepIntervals(run));
@@ -148,8 +151,62 @@ TEST_SUITE("fast") {
     CHECK(!Says(a, "evaluation and checkpoints"));
   }
 
-  TEST_CASE("profiled: an evaluation outside of the profiled steps is named") {
+  TEST_CASE(
+      "profiled: the others are the window, and their devices work as in the profiled steps") {
     ProfiledJob job;
+    const auto attributed = [&] {
+      const Attribution a = Attribute(job.Take());
+      CHECK(a.window.steps == 10);
+      CHECK(a.window.start_ns == 0);
+      CHECK(a.window.end_ns == 980);
+      REQUIRE(a.window.profiled.has_value());
+      CHECK(a.window.profiled->rows == 4);
+      CHECK(a.window.profiled_of == 0);
+      int64_t sum = 0;
+      for (const auto& total : a.breakdown) sum += total->ns;
+      CHECK(sum == 980);
+      CHECK(a.throughput->samples_per_s == doctest::Approx(8e9 / kStep));
+      CHECK_FALSE(a.slowed_by_profiler.has_value());
+      CHECK(Says(a, "the 4 that it recorded show how long a step's compute"));
+      return a;
+    };
+    SUBCASE("a busy device hides most of the wait") {
+      job.AddDevice(90);
+      const Attribution a = attributed();
+      // The last of the four that were issued in the profiled steps ends behind them.
+      CHECK(Ns(a, Category::kCompute) == 10 * 90);
+      CHECK(Ns(a, Category::kInputStall) == 10 * 8);
+      CHECK(a.breakdown[At(Category::kCompute)]->high > 90.0 / 98);
+      CHECK(a.idle.ns == 4 * 120 - (3 * 90 + 70));  // of the profiled steps
+      CHECK(a.kernels.front().count == 3);          // the last one ends later
+    }
+    SUBCASE("an idle one hides nothing, and the profiler's cost is no launch") {
+      job.AddDevice(20);
+      const Attribution a = attributed();
+      CHECK(Ns(a, Category::kCompute) == 10 * 20);
+      CHECK(Ns(a, Category::kInputStall) == 10 * 40);
+      CHECK(Ns(a, Category::kLaunch) == 10 * 38);
+    }
+    SUBCASE("an evaluation is neither") {
+      job.AddDevice(20);
+      job.Named(job.main, "evaluation", trace::SpanActivity::kEvaluation, 150, 180);
+      const Attribution a = attributed();
+      CHECK(Ns(a, Category::kLaunch) == 10 * 38 - 30);
+      CHECK(Ns(a, Category::kOther) == 30);
+      CHECK(a.steps[1].ns[At(Category::kOther)] == 30);
+    }
+  }
+
+  TEST_CASE("profiled: steps outside of the window are estimated, too") {
+    ProfiledJob job;
+    job.AddDevice(20);
+    const StepPartition all = PartitionSteps(job.Take());
+    CHECK(all.steps[19].ns[At(Category::kCompute)] == 20);
+    CHECK(all.steps[12].ns[At(Category::kLaunch)] == 60);
+  }
+
+  TEST_CASE("profiled: an evaluation outside of the profiled steps is named") {
+    ProfiledJob job(true, kStep);
     job.AddDevice();
     const auto evaluate = [&](int64_t start_ns, int64_t end_ns) {
       job.Named(job.main, "evaluation", trace::SpanActivity::kEvaluation, start_ns, end_ns);
@@ -182,7 +239,7 @@ TEST_SUITE("fast") {
   TEST_CASE("profiled: the last stretch is chosen, if it is not much shorter than another") {
     const auto chosen = [](uint64_t closed) {
       const model::Run run = Behind(0, closed);
-      return ChooseWindow(run, model::StepIntervals(run)).first_row;
+      return ProfiledWindow(run, model::StepIntervals(run))->first_row;
     };
     CHECK(chosen(9) == 20);   // of 3 steps each
     CHECK(chosen(12) == 20);  // of 6 and 3
