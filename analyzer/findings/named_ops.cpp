@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/attribution/window.h"
 #include "analyzer/findings/facts.h"
 #include "analyzer/findings/thresholds.h"
 #include "analyzer/model/job_spec.h"
@@ -46,6 +47,9 @@ constexpr std::array kFamilyWords = {
     FamilyWord{"Transpose", OpFamily::kMove},
     FamilyWord{"aten::_amp_update_scale_", OpFamily::kScaleUpdate},
     FamilyWord{"Optimizer.step#", OpFamily::kOptimizerStep},
+    FamilyWord{"aten::_local_scalar_dense", OpFamily::kReadValue},
+    FamilyWord{"cudaStreamSynchronize", OpFamily::kStreamSync},
+    FamilyWord{"hipStreamSynchronize", OpFamily::kStreamSync},
 };
 
 // Without the line number of "PIL/Image.py(214): load", which differs between versions.
@@ -96,7 +100,9 @@ std::optional<NamedOp> OpsOfFamily(const Case& c, OpFamily family) {
     int64_t ns = 0;
   };
   std::map<std::string, Sum> by_name;
-  const auto& window = c.attribution.window;
+  const bool of_trainer = family >= OpFamily::kScaleUpdate;
+  const attribution::Window window =
+      of_trainer ? attribution::WindowOfDevices(c.attribution.window) : c.attribution.window;
   for (const model::Track& track : c.run.tracks) {
     const trace::SpanColumns& spans = track.spans;
     int64_t inside_from = INT64_MAX;  // start of the enclosing op of the family, which counts once

@@ -21,14 +21,17 @@ enum class OpFamily : uint8_t {
   kRandom,
   kCrop,
   kCast,
-  kMove,           // of values that stay as they are
+  kMove,  // of values that stay as they are
+  // Of the trainer:
   kScaleUpdate,    // of a loss scale, after each step
   kOptimizerStep,  // left out where a gradient overflowed
+  kReadValue,      // a number that the host reads from a tensor
+  kStreamSync,     // the host waits for the device
 };
 
 struct NamedOp {
   std::string name;    // the slowest one: "DecodeJpeg"
-  uint64_t count = 0;  // of the family, in the window
+  uint64_t count = 0;  // of the family, in the window; of the trainer's, in that of the devices
   int64_t ns = 0;
 };
 

@@ -93,6 +93,8 @@ constexpr uint64_t kTellingSteps = 100;
 // the real runs at hand. If the device waits longer than this per launch, the host is busy with
 // something else.
 constexpr double kSlowestLaunchNs = 5e5;
+// A loop reads a loss and a metric or two per step. Each read lets the queue of launches run empty.
+constexpr double kManyReadsAStep = 4;
 // Every loop runs fewer eager operations than this per step: fetching a batch, reading the loss.
 constexpr double kManyOpsAStep = 10;
 // Kernels shorter than this end before the next one can be launched (5 to 10 us per launch).

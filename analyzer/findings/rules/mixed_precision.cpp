@@ -40,10 +40,10 @@ double Float32Share(const Case& c) {
   return wide > narrow ? wide : 0;
 }
 
-// A foreign trace has no spec: its kernels' names show the precision.
+// Without a spec, in a foreign trace or a job's, the kernels' names show the precision.
 void ByKernels(const Case& c, std::vector<Draft>& drafts) {
   const double products = Float32Share(c);
-  if (!c.run.imported() || products < kProductShare) return;
+  if (products < kProductShare) return;
   const double share = products * Share(c, Category::kCompute);
   Draft draft =
       About(c, StageId::None(), share,

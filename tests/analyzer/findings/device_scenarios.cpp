@@ -26,6 +26,25 @@ void FillDevice(CaseBuilder& b, double share) {
   b.attribution.memory.device_peak_bytes = static_cast<uint64_t>(share * 10.0 * (1 << 30));
 }
 
+void ReadValues(CaseBuilder& b, int64_t count) {
+  model::Track detail;
+  detail.info.kind = trace::TrackKind::kDetail;
+  for (const char* const name : {"aten::_local_scalar_dense", "cudaStreamSynchronize"}) {
+    trace::SpanClass what;
+    what.kind = trace::SpanKind::kWork;
+    what.activity = trace::SpanActivity::kOperator;
+    what.name = b.Intern(name);
+    b.run.span_classes.push_back(what);
+  }
+  const auto sync = static_cast<uint16_t>(b.run.span_classes.size() - 1);
+  for (int64_t i = 0; i < count; ++i) {
+    for (const uint16_t what : {static_cast<uint16_t>(sync - 1), sync}) {
+      detail.spans.Append(1'000 * i, 500, what, ItemId::None());
+    }
+  }
+  b.run.tracks.push_back(std::move(detail));
+}
+
 // As an importer counts them: how many so far, and how long they took.
 void Count(CaseBuilder& b, const std::string& name, int64_t count, double ns_each) {
   const CounterId counts{static_cast<uint32_t>(b.run.counters.size())};
@@ -205,6 +224,15 @@ std::vector<Scenario> DeviceScenarios() {
        [](CaseBuilder& b) {
          b.attribution.breakdown[attribution::At(Category::kSync)]->fraction = 0.1;
        }},
+      {"sync-points", "each of two profiled steps reads four values",
+       [](CaseBuilder& b) {
+         b.run.info.job.command = {"python", "train.py"};
+         b.with_spec = false;
+         b.Spend(Category::kLaunch, 0.4, Bound::kLaunch);
+         b.attribution.window.profiled = {0, CaseBuilder::kStepNs, 0, 2};
+         ReadValues(b, 8);
+       },
+       "each of four, two", [](CaseBuilder& b) { b.attribution.window.profiled->rows = 4; }},
   };
 }
 
