@@ -116,7 +116,8 @@ class Trainer:
         self.limit = 0  # of steps, 0: none
         self.ended = False  # it has been reached
         self.count = 0
-        self.optimizer = False  # some optimizer has made a step
+        self.optimizer = False  # some optimizer has made a step on a batch
+        self.before = False  # or before there was one
         self.learns = False  # some batch was handed out while torch records gradients
         self.loops = {}  # thread → _Loop
         self.latest = None  # the one that got the last batch
@@ -206,16 +207,18 @@ class Trainer:
             loop.since[feed] = loop.since.get(feed, 0) + 1
 
     def optimizer_step(self, optimizer=None):
-        self.optimizer = True
         own = self.loop()
         if self._is_behind(own):
+            self.optimizer = True
             return self._train_behind(own)
         loop = own if own.last is not None else self.latest
         if loop is None:
             from . import found
 
+            self.before = True
             found.hint()
             return
+        self.optimizer = True
         step = loop.current
         # Behind a loop, it is the loop's: of a whole pass, or by another thread.
         feed = step.feed if step is not None else loop.last
@@ -367,8 +370,9 @@ class Trainer:
             self._end_if_reached()
 
     def _judge(self, step, loop):
-        # torch.compile takes the hooks of optimizers off: then gradients tell.
-        if self.optimizer or (_optimizers and self.learns and not step.learns):
+        # torch.compile takes the hooks of optimizers off, and a captured graph replays their steps without
+        # one: then gradients tell.
+        if self.optimizer or not step.learns and (self.before or _optimizers and self.learns):
             name = session.string("evaluation")
             out = loop.ring or ring.mine()
             out.put(step.done, ring.named(ring.EVALUATION, name, step.requested, step.done))

@@ -491,6 +491,17 @@ def unhooked():
                 print("check", digest(batch))
 
 
+def captured_step():
+    """The optimizer steps before the loop: a captured graph replays that."""
+    Model().optimizer.step()
+    feed, check = (DataLoader(Squares(n), batch_size=4) for n in (160, 80))
+    for batch in feed:
+        print(digest(batch))
+    with torch.no_grad():
+        for batch in check:
+            print("check", digest(batch))
+
+
 def ahead_in_a_thread(load=0, train=0, every=1, loader=None):
     batches = queue.Queue(4)
     loader = loader or DataLoader(SlowToLoad(64, load), batch_size=4)

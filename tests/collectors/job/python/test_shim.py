@@ -343,6 +343,11 @@ class Steps(Case):
         self.assertEqual(80, len(session.steps))
         self.assertEqual(40, len([e for _, e in session.events("named") if e.extra[0] == 8]))
 
+    def test_an_optimizer_that_steps_before_the_loop_alone(self):
+        session = self.record("captured_step")
+        self.assertEqual(40, len(session.steps))
+        self.assertEqual(20, len([e for _, e in session.events("named") if e.extra[0] == 8]))
+
     def test_the_variables_of_a_function_are_left_alone(self):
         self.record("variables_of_its_own")
         self.assertIn("True ['count']", self.out)
