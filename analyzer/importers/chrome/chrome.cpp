@@ -166,6 +166,8 @@ void Collector::OnComplete(const Event& event) {
   if (kind == Kind::kProfiler && event.category == "Trace") return;
   const uint32_t lane = lanes_.Of(event.process, event.thread);
   if (kind == Kind::kOther && tensorflow_.Take(event, lane, *start, end)) return;
+  if (kind == Kind::kDeviceNote) lanes_[lane].shows = "annotations";
+  if (kind == Kind::kProfiler && lanes_[lane].name.empty()) lanes_[lane].name = "profiler";
   const Named named = NamedOf(event.name, kind);
   if (named.special != Special::kNone) {
     kineto_.OnSpecial(event, named.special, lane, *start, end);

@@ -116,7 +116,8 @@ void Lanes::Close() {
 }
 
 std::string Lanes::NameOf(const Lane& lane) const {
-  if (!lane.name.empty()) return lane.name;
+  const size_t last = lane.name.find_last_not_of(' ');  // Kineto's "stream 7 "
+  if (last != std::string::npos) return lane.name.substr(0, last + 1);
   const Process& process = processes_[lane.process];
   const std::string owner = process.name.empty() ? process.id : process.name;
   if (lane.thread.empty()) return owner.empty() ? "events" : owner;
@@ -138,6 +139,7 @@ void Lanes::NameTracks() {
       const Process& process = processes_[lane.process];
       name = (process.name.empty() ? process.id : process.name) + ": " + name;
     }
+    if (!lane.shows.empty()) name += ", " + std::string(lane.shows);
     if (lane.accounted.known()) builder_.Rename(lane.accounted, name);
     if (!lane.detail.known()) continue;
     builder_.Rename(lane.detail, lane.accounted.known() ? name + ", in detail" : name);

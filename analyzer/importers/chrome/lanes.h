@@ -25,7 +25,8 @@ struct Lane {
   uint32_t process = 0;  // of Lanes
   std::string thread;    // its tid
   std::string name;
-  TrackId detail;  // None until it is needed, like the next
+  std::string_view shows = "";  // what else than calls, behind its name: "annotations"
+  TrackId detail;               // None until it is needed, like the next
   TrackId accounted;
   std::vector<OpenSpan> open;
   int64_t last_ns = 0;

@@ -1,6 +1,7 @@
 // PyTorch's profiler, in the dialect of 2021 and in today's.
 #include <doctest/doctest.h>
 
+#include <set>
 #include <string>
 
 #include "tests/analyzer/importers/chrome/trace_text.h"
@@ -59,6 +60,21 @@ TEST_SUITE("fast") {
     CHECK(rows.copies[0].bytes == 160);
     CHECK(rows.copies[1].direction == trace::CopyDirection::kDeviceToHost);
     CHECK(SpansNamed(read.value(), "event_wait").size() == 1);
+  }
+
+  TEST_CASE("lanes that are no thread's say what they show") {
+    const auto read = ReadText(R"json({"schemaVersion": 1, "traceEvents": [
+  {"ph":"M","name":"thread_name","pid":0,"tid":7,"args":{"name":"stream 7 "}},
+  {"ph":"X","cat":"kernel","name":"add","pid":0,"tid":7,"ts":1,"dur":5,"args":{"device":0,"stream":7}},
+  {"ph":"X","cat":"gpu_user_annotation","name":"step","pid":0,"tid":7,"ts":1,"dur":5,"args":{}},
+  {"ph":"X","cat":"overhead","name":"Activity Buffer Request","pid":-1,"tid":0,"ts":2,"dur":1,"args":{}}
+]})json");
+    REQUIRE(read.ok());
+    std::set<std::string> names;
+    for (const model::Track& track : read.value().tracks) {
+      if (track.info.kind == trace::TrackKind::kDetail) names.insert(track.info.name);
+    }
+    CHECK(names == std::set<std::string>{"profiler", "stream 7, annotations"});
   }
 
   TEST_CASE("torch.compile's recompilations are counted, with their time") {
