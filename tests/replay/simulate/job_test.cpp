@@ -115,6 +115,8 @@ TEST_SUITE("fast") {
     CHECK(RateWith(job, 1) == Near(1e3 / 20, 0.06));
     // Of a batch's 25 ms on two cores (worth 1.92), the main process waits for a few at most.
     CHECK(RateWith(job, 4) == Near(1e3 / 13, 0.12));
+    // Two keep both cores busy: one that has given up its lock waits for a core to take it again.
+    CHECK(RateWith(job, 2) == Near(1e3 / 13.5, 0.1));
     // Nothing to do: the worker may be one batch ahead, which the trainer has long had.
     job.costs.steps = {CostMs(30)};
     CHECK(RateWith(job, 1) == Near(1e3 / 30, 0.05));
