@@ -231,6 +231,14 @@ std::vector<OpLine> SlowestLines(const trace::CodeLines& code) {
   return lines;
 }
 
+// A trace tells ops of one name apart by their places, behind the name.
+std::string WithoutPlace(std::string name, const trace::OpInfo& op) {
+  const std::string place =
+      " (" + op.file.substr(op.file.rfind('/') + 1) + ":" + std::to_string(op.line) + ")";
+  if (name.size() > place.size() && name.ends_with(place)) name.resize(name.size() - place.size());
+  return name;
+}
+
 // `cpu`: of the stage's own time, the fraction on the CPU.
 std::vector<OpUse> UseOfOps(const model::Run& run, const std::map<trace::StringId, OpWork>& ops,
                             double cpu) {
@@ -248,6 +256,7 @@ std::vector<OpUse> UseOfOps(const model::Run& run, const std::map<trace::StringI
     if (const trace::OpInfo* const known = run.OpOf(id)) {
       use.file = known->file;
       use.line = known->line;
+      use.name = WithoutPlace(std::move(use.name), *known);
       const trace::CodeLines* const code = run.LinesOf(known->file, known->line);
       if (code != nullptr) use.lines = SlowestLines(*code);
     }

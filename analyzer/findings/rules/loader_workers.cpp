@@ -46,6 +46,12 @@ bool IsSlowest(const Case& c, StageId stage) {
   });
 }
 
+// What a worker does for its batches: in its loop, or in threads that download their data.
+bool RunsInWorkers(const Case& c, const trace::StageInfo& stage) {
+  return stage.kind == "map" || stage.kind == "batch" ||
+         (stage.kind == "source" && HasOwnThreads(c, stage.id));
+}
+
 // Workers that share a lock take turns: what all of these stages together let work at a time.
 // Nothing if the trace shows no lock.
 std::optional<int64_t> MostOfAll(const Case& c, const std::vector<StageId>& stages, int64_t now) {
@@ -74,8 +80,8 @@ void CheckJob(const Case& c, LoaderId loader, std::vector<Draft>& drafts) {
   double waiting = 0;
   double busy = 0;
   for (const auto& stage : c.run.stages) {
-    if (stage.loader != loader || (stage.kind != "map" && stage.kind != "batch") ||
-        UseOf(c, stage.id) == nullptr || !WorthAt(c, stage.id, kAnyWork)) {
+    if (stage.loader != loader || !RunsInWorkers(c, stage) || UseOf(c, stage.id) == nullptr ||
+        !WorthAt(c, stage.id, kAnyWork)) {
       continue;
     }
     share += Blamed(c, stage.id, kAnyWork);

@@ -75,6 +75,21 @@ TEST_SUITE("fast") {
     }
   }
 
+  TEST_CASE("job: more workers download more at once, but choose no more indices") {
+    CaseBuilder b;
+    MakeJob(b, Cause::kIo);
+    b.run.stages[b.IdOf("decode").value].kind = "source";
+    CHECK(b.FindingOf("loader-workers"));
+    // The trainer's own thread: a sampler.
+    for (auto& track : b.run.tracks) {
+      if (track.info.stage == b.IdOf("decode")) track.info.stage = StageId::None();
+    }
+    for (auto& use : b.attribution.stages) {
+      if (use.runs_in == b.IdOf("decode")) use.runs_in = StageId::None();
+    }
+    CHECK_FALSE(b.FindingOf("loader-workers"));
+  }
+
   TEST_CASE("job: the finding about an op names its slowest lines") {
     CaseBuilder b;
     MakeJob(b, Cause::kCpu);
