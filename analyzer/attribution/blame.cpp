@@ -130,12 +130,15 @@ void Bursts::AddNeeds(const BlameInput& input) {
   for (const auto& [key, work] : input.totals.work) {
     const auto& [owner, stage] = key;
     if (model::IsTrainer(run, stage)) continue;
+    const double on_cpu = OnCpu(input, stage);
     if (model::IsJob(run) && model::IsTrainer(run, owner)) {
       // The loop of each rank does it itself before it gets a batch, however full the queue is.
-      if (FeedsSteps(run, stage)) add(demand_ns_, work, static_cast<double>(ranks_.size()));
+      // What it waits for meanwhile is a worker, which has the interpreter lock.
+      if (FeedsSteps(run, stage) && on_cpu > 0) {
+        add(demand_ns_, work, static_cast<double>(ranks_.size()) / on_cpu);
+      }
       continue;
     }
-    const double on_cpu = OnCpu(input, stage);
     if (cores > 0 && on_cpu > 0) add(cpu, work, cores / on_cpu);
     add(groups[owner], work, model::IsTrainer(run, owner) ? 1 : WorkersOf(run, owner));
     add(stages[stage], work, WorkersOf(run, stage));

@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::array kWork = {Category::kCompute, Category::kCommunication, Category::kTransfer};
 
-// Per step. The host may be ahead of the device: what that does for a step is not what it does in it.
+// Per step. The host may be ahead of the device: what that does for a step is not what it does in
+// it.
 PerCategory<double> MeansOf(const Activity& activity, const SeenSteps& seen) {
   PerCategory<double> means{};
   const auto add = [&](const Activity& of, Interval range, bool works) {
@@ -29,13 +30,11 @@ PerCategory<double> MeansOf(const Activity& activity, const SeenSteps& seen) {
 
 // The part of a sorted set without overlaps.
 Intervals PartOf(const Intervals& set, Interval range) {
-  const auto first =
-      std::partition_point(set.begin(), set.end(), [&](const Interval& interval) {
-        return interval.end_ns <= range.start_ns;
-      });
-  const auto end = std::partition_point(first, set.end(), [&](const Interval& interval) {
-    return interval.start_ns < range.end_ns;
+  const auto first = std::partition_point(set.begin(), set.end(), [&](const Interval& interval) {
+    return interval.end_ns <= range.start_ns;
   });
+  const auto end = std::partition_point(
+      first, set.end(), [&](const Interval& interval) { return interval.start_ns < range.end_ns; });
   return UnionWithin(Intervals(first, end), range);
 }
 
@@ -73,12 +72,11 @@ void FillStep(Interval step, const PerCategory<double>& means, const Intervals& 
   for (const Category category : kWork) {
     Move(std::llround(fits * means[At(category)]), rest, filled[At(category)]);
   }
-  const double host = means[At(Category::kLaunch)] + means[At(Category::kSync)] +
-                      means[At(Category::kOther)];
+  const double host =
+      means[At(Category::kLaunch)] + means[At(Category::kSync)] + means[At(Category::kOther)];
   const auto left = static_cast<double>(Length(rest));
   if (host > 0) {
-    Move(std::llround(left * means[At(Category::kSync)] / host), rest,
-         filled[At(Category::kSync)]);
+    Move(std::llround(left * means[At(Category::kSync)] / host), rest, filled[At(Category::kSync)]);
     Move(std::llround(left * means[At(Category::kLaunch)] / host), rest,
          filled[At(Category::kLaunch)]);
   } else {

@@ -364,4 +364,35 @@ TEST_SUITE("fast") {
     CHECK(blame(true) == "fetch buffer 560, sampler cpu 240");
     CHECK(blame(false) == "fetch buffer 560, sampler buffer 240");
   }
+
+  TEST_CASE("job: a larger queue does not help where receiving waits for a worker's lock") {
+    // The worker fetches a batch for 170, the trainer receives it for 190 and computes for 10.
+    const auto blame = [](uint64_t unpacks) {
+      RunBuilder b;
+      b.run.info.job.command = {"python", "train.py"};
+      const StageId fetch = b.Stage("fetch", "map", 1, true, {});
+      const StageId transport = b.Stage("transport", "transport", 1, true, {fetch});
+      const StageId trainer = b.Stage("trainer", "trainer", 1, true, {transport});
+      const QueueId queue = b.Queue("loader", 4, transport);
+      const TrackId worker = b.Thread("worker 0", fetch);
+      const TrackId main = b.Thread("main", trainer);
+      for (uint64_t i = 0; i < 8; ++i) {
+        const int64_t at = 100 + static_cast<int64_t>(i) * 300;
+        b.Work(worker, fetch, at - 70, at + 100, {.item = i, .cpu = 170});
+        b.Wait(main, WaitCause::kEmpty, queue, at, at + 100);
+        b.Work(main, transport, at + 100, at + 290, {.item = i, .cpu = unpacks});
+        b.Work(main, trainer, at + 290, at + 300, {.item = i});
+        b.Step({.index = i,
+                .requested = at,
+                .received = at + 290,
+                .done = at + 300,
+                .batch = i,
+                .track = main});
+      }
+      const model::Run run = b.Take();
+      return test::BlameText(run, Attribute(run));
+    };
+    CHECK(blame(10).find("fetch cpu 800") != std::string::npos);
+    CHECK(blame(190).find("fetch buffer 800") != std::string::npos);
+  }
 }
