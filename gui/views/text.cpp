@@ -1,5 +1,7 @@
 #include "gui/views/text.h"
 
+#include <imgui_internal.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -83,6 +85,34 @@ std::string Fitting(const ImFont& font, std::string_view text, std::string_view 
   return kept >= kTellingLetters || kept * 3 >= text.size() * 2 ? cut : "";
 }
 
+std::string InLines(const ImFont& font, std::string_view text, float width) {
+  const float space = WidthOf(font, " ");
+  std::string lines;
+  float used = 0;
+  bool filled = false;  // the line has a word, not only spaces
+  size_t from = 0;
+  while (from < text.size()) {
+    const size_t end = std::min(text.find_first_of(" \n", from), text.size());
+    const std::string_view word = text.substr(from, end - from);
+    const float wide = WidthOf(font, word);
+    if (filled && used + wide > width && lines.back() == ' ') {
+      lines.back() = '\n';
+      used = 0;
+    }
+    lines += word;
+    used += wide;
+    filled = filled || !word.empty();
+    if (end < text.size()) {
+      const bool ends = text[end] == '\n';
+      lines += text[end];
+      used = ends ? 0 : used + space;
+      filled = filled && !ends;
+    }
+    from = end + 1;
+  }
+  return lines;
+}
+
 void Put(ImDrawList& list, const ImFont& font, ImVec2 at, ImU32 color, std::string_view text) {
   if (text.empty()) return;
   list.AddText(&font, font.FontSize, Whole(at), color, text.data(), End(text));
@@ -122,12 +152,14 @@ void Paragraph(std::string_view text, ImU32 color) {
 }
 
 void Wrapped(std::string_view text) {
-  const std::string shown = Beginning(text, kLongestParagraph);
+  const float until = ImGui::GetCurrentWindowRead()->DC.TextWrapPos;
+  const float width = ImGui::CalcWrapWidthForPos(ImGui::GetCursorScreenPos(), until);
+  const std::string shown = InLines(*ImGui::GetFont(), Beginning(text, kLongestParagraph), width);
   ImGui::TextUnformatted(shown.data(), End(shown));
 }
 
 float ParagraphHeight(std::string_view text, float width) {
-  const std::string shown = Beginning(text, kLongestParagraph);
+  const std::string shown = InLines(*ImGui::GetFont(), Beginning(text, kLongestParagraph), width);
   return ImGui::CalcTextSize(shown.data(), End(shown), false, width).y;
 }
 
@@ -153,8 +185,7 @@ void ShowTooltip(const std::vector<std::string>& lines) {
   ImGui::PushTextWrapPos(std::min(look.Px(kTipWidth), ImGui::GetIO().DisplaySize.x * 0.9f));
   for (size_t i = 0; i < std::min(lines.size(), kMostTipLines); ++i) {
     const InColor in_color(i == 0 ? look.colors.text : look.colors.muted);
-    const std::string shown = Beginning(lines[i], kLongestTipLine);
-    ImGui::TextUnformatted(shown.data(), End(shown));
+    Wrapped(Beginning(lines[i], kLongestTipLine));
   }
   ImGui::PopTextWrapPos();
   ImGui::EndTooltip();

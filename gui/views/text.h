@@ -44,6 +44,10 @@ std::string CutName(const ImFont& font, std::string_view name, float width);
 // means something; else nothing.
 std::string Fitting(const ImFont& font, std::string_view text, std::string_view brief, float width);
 
+// In lines that end at spaces and fit; a wider word is a line of its own. Dear ImGui alone also
+// breaks behind a point, as in "81.7%" or a file's name.
+std::string InLines(const ImFont& font, std::string_view text, float width);
+
 // The width of the widest item; `name` gives its text.
 template <class Items, class Name = std::identity>
 float WidestOf(const ImFont& font, const Items& items, Name name = {}) {

@@ -12,6 +12,7 @@ using stallscope::views::Context;
 using stallscope::views::Cut;
 using stallscope::views::CutName;
 using stallscope::views::Fitting;
+using stallscope::views::InLines;
 using stallscope::views::WidthOf;
 
 TEST_SUITE("fast") {
@@ -45,6 +46,28 @@ TEST_SUITE("fast") {
     for (float room = 0; room < WidthOf(font, one); room += 3) {
       CHECK(WidthOf(font, CutName(font, one, room)) <= room);
     }
+  }
+
+  TEST_CASE("lines end at spaces and not within a number") {
+    Context context;
+    context.Dress(Theme::kDark, 1);
+    ImGui::GetIO().Fonts->Build();
+    const ImFont& font = *context.look().fonts.body;
+    const std::string text = "with 3 workers busy 81.7% of the time,\nat train.py:12";
+    for (float width = 0; width < WidthOf(font, text); width += 3) {
+      const std::string lines = InLines(font, text, width);
+      CHECK(lines.size() == text.size());
+      size_t from = 0;
+      for (size_t i = 0; i < text.size(); ++i) {
+        CHECK((lines[i] == text[i] || (text[i] == ' ' && lines[i] == '\n')));
+        if (lines[i] != '\n') continue;
+        const std::string line = lines.substr(from, i - from);
+        CHECK((WidthOf(font, line) <= width || line.find(' ') == std::string::npos));
+        from = i + 1;
+      }
+    }
+    CHECK(InLines(font, text, 1000) == text);
+    CHECK(InLines(font, text, 60).find("81.7%") != std::string::npos);
   }
 
   TEST_CASE("a cut never splits a character") {
