@@ -52,15 +52,16 @@ class StepsBuilder {
                                                      : "The trace has no steps.";
       return std::move(model_);
     }
-    // Warm-up steps are drawn, but count in no figure, as in the report.
+    // Other steps are drawn, but count in no figure, as in the report.
     std::vector<double> counted = Counted();
-    const size_t warm_up = ms_.size() - counted.size();
+    const size_t others = ms_.size() - counted.size();
     if (counted.empty()) counted = ms_;
     std::sort(counted.begin(), counted.end());
     fence_ms_ = QuartilesOf(counted).Fence();
     model_.summary = {words::Counted(counted.size(), "step")};
-    if (warm_up > 0 && counted.size() < ms_.size()) {
-      model_.summary[0] += ", " + words::Counted(warm_up, "warm-up step") + " excluded";
+    if (others > 0 && counted.size() < ms_.size()) {
+      model_.summary[0] +=
+          ", " + words::Counted(others, OnlyWarmUp() ? "warm-up step" : "step") + " excluded";
     }
     if (const auto& step = state_.shown.report->step_ms) {
       model_.summary.push_back("p50 " + Text(step->p50) + ", p95 " +
@@ -109,6 +110,13 @@ class StepsBuilder {
     return counted;
   }
 
+  // Whether the steps before the window are excluded for nothing else.
+  bool OnlyWarmUp() const {
+    const attribution::Window& window = attribution_.window;
+    return !window.cold.has_value() && !window.profiled.has_value() && window.probed_steps == 0 &&
+           window.profiled_of == 0;
+  }
+
   // Every n-th step, and all that stand out.
   void AddDots() {
     const size_t every = rows_.size() / kMostDots + 1;
@@ -145,11 +153,9 @@ class StepsBuilder {
       const uint64_t row = rows_[i];
       const auto& time = open_.index->step_times[row];
       const int64_t at = time.start_ns - open_.index->window.start_ns;
-      std::string mostly = "warm-up";
-      if (row >= first) {
-        mostly = row - first < attribution_.steps.size()
-                     ? std::string(WordFor(LargestOf(attribution_.steps[row - first])))
-                     : "-";
+      std::string mostly = row < first && OnlyWarmUp() ? "warm-up" : "excluded";
+      if (row >= first && row - first < attribution_.steps.size()) {
+        mostly = WordFor(LargestOf(attribution_.steps[row - first]));
       }
       model_.outlier_rows.push_back(row);
       model_.outliers.rows.push_back(

@@ -18,7 +18,7 @@ using viewmodel::Paint;
 using viewmodel::StepDot;
 using viewmodel::StepsModel;
 
-// Outliers are diamonds, warm-up steps rings, all others disks: distinct without color.
+// Outliers are diamonds, steps that do not count rings, all others disks: distinct without color.
 void DrawDot(ImDrawList& list, ImVec2 at, const StepDot& dot) {
   const Look& look = TheLook();
   const ImU32 color = look.Of(dot.paint);
@@ -84,7 +84,7 @@ void DrawDotLegend(const StepsModel& model) {
   }
   if (first) return;
   ImGui::SameLine(0, TheLook().Px(16));
-  Line("diamond: outlier, ring: warm-up", TheLook().colors.muted);
+  Line("diamond: outlier, ring: excluded", TheLook().colors.muted);
 }
 
 }  // namespace
