@@ -61,9 +61,12 @@ void FillStep(Interval step, const PerCategory<double>& means, const Intervals& 
   for (const Category category : kWork) work += means[At(category)];
   const auto most = static_cast<double>(Length(rest));
   // What is left of the step before is worked off first.
-  const auto idle = static_cast<int64_t>(std::max(0.0, most - work));
+  const double idle = std::max(0.0, most - work);
+  const int64_t waits = Length(stall);
   Intervals hidden;
-  Move(Length(stall) - std::min(Length(stall), idle), stall, hidden);
+  if (idle < static_cast<double>(waits)) {
+    Move(waits - static_cast<int64_t>(idle), stall, hidden);
+  }
   rest = SubtractAll(rest, stall);
   auto& stalled = filled[At(Category::kInputStall)];
   stalled.insert(stalled.end(), stall.begin(), stall.end());

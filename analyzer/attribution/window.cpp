@@ -360,9 +360,12 @@ std::vector<size_t> UnprofiledRows(const model::Run& run,
   const std::vector<model::ProfiledStretch> stretches = model::ProfiledStretches(run);
   if (stretches.empty() || !run.step_ranks.empty()) return {};
   const std::optional<model::TimeRange> probed = ProbedRange(run);
+  const bool of_run = window.profiled_of != 0;  // the window has none of them
+  const size_t first = of_run ? 0 : window.first_row;
+  const size_t end = of_run ? intervals.size() : window.first_row + window.rows;
   std::vector<size_t> rows;
   std::vector<int64_t> durations;
-  for (size_t row = 0; row < intervals.size(); ++row) {
+  for (size_t row = first; row < end; ++row) {
     const model::StepInterval& at = intervals[row];
     const bool slowed =
         probed.has_value() && at.start_ns < probed->end_ns && at.end_ns > probed->start_ns;
@@ -370,13 +373,13 @@ std::vector<size_t> UnprofiledRows(const model::Run& run,
     rows.push_back(row);
     durations.push_back(at.end_ns - at.start_ns);
   }
-  const size_t warmup = WarmupOf(run, intervals, durations, rows);
-  rows.erase(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(warmup));
-  std::erase_if(rows, [&](size_t row) {
-    const model::StepInterval& at = intervals[row];
-    if (window.cold.has_value() && at.start_ns < window.cold->end_ns) return true;
-    return window.first_epoch && (at.start_ns >= window.end_ns || at.end_ns <= window.start_ns);
-  });
+  if (of_run) {
+    const size_t warmup = WarmupOf(run, intervals, durations, rows);
+    rows.erase(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(warmup));
+    std::erase_if(rows, [&](size_t row) {
+      return window.cold.has_value() && intervals[row].start_ns < window.cold->end_ns;
+    });
+  }
   if (rows.size() < kFewestForInterval) rows.clear();
   return rows;
 }

@@ -43,8 +43,9 @@ Window FirstEpochWindow(const model::Run& run, const std::vector<model::StepInte
                         Cancel cancel = {});
 
 // The rows of the steps that rates are computed from: no framework's profiler was started, open or
-// stopped during them, and no stage was slowed. Without warm-up and the window's cold start, or
-// only those of its epoch. Empty if no profiler ever ran, or if hardly any other step is left.
+// stopped during them, and no stage was slowed. Of the window, or where that has only profiled
+// steps of the run, without its warm-up and cold start. Empty if no profiler ever ran, or if hardly
+// any other step is left.
 std::vector<size_t> UnprofiledRows(const model::Run& run,
                                    const std::vector<model::StepInterval>& intervals,
                                    const Window& window);

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "analyzer/attribution/groundwork.h"
 #include "analyzer/attribution/window.h"
 #include "analyzer/model/profiled.h"
 #include "tests/analyzer/attribution/run_builder.h"
@@ -263,6 +264,18 @@ TEST_SUITE("fast") {
     CHECK(a.throughput->samples_per_s == doctest::Approx(8e9 / 98));
     CHECK(a.step_ns->mean == doctest::Approx(98));
     CHECK(Says(a, "rates and step times are from the 14 other steps"));
+  }
+
+  TEST_CASE("profiled: a part of the run has the rate of its own steps") {
+    ProfiledJob job;
+    job.run.rows.steps[2].samples = 80;
+    const model::Run run = job.Take();
+    const auto rate = [&](int64_t start_ns, int64_t end_ns) {
+      const auto ground = LayGroundworkOfRange(run, start_ns, end_ns, 1);
+      return Attribute(*ground, 1)->throughput->samples_per_s;
+    };
+    CHECK(rate(0, 3 * kStep) == doctest::Approx((8 + 8 + 80) * 1e9 / (3 * kStep)));
+    CHECK(rate(3 * kStep, 6 * kStep) == doctest::Approx(8e9 / kStep));
   }
 
   TEST_CASE("profiled: a cold start counts in no rate, and profiled steps are no cold start") {
