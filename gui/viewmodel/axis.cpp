@@ -10,14 +10,15 @@ namespace {
 
 // 1, 2 or 5 times a power of ten.
 int64_t NiceStep(double least_ns) {
+  constexpr int64_t kMost = kNsPerSecond * 1'000'000'000;  // ten times that is no time
   int64_t power = 1;
-  while (static_cast<double>(power) * 10 <= least_ns && power < kNsPerSecond * 1'000'000'000) {
+  while (static_cast<double>(power) * 10 <= least_ns && power < kMost) {
     power *= 10;
   }
   for (const int64_t factor : {1, 2, 5}) {
     if (static_cast<double>(power * factor) >= least_ns) return power * factor;
   }
-  return power * 10;
+  return power < kMost ? power * 10 : power * 5;
 }
 
 }  // namespace

@@ -24,6 +24,7 @@ TEST_SUITE("fast") {
       const auto ticks = TimeTicks({0, end}, 0, 400, 90);
       CHECK(!ticks.empty());
       CHECK(ticks.size() < 10);
+      CHECK(TimeTicks({0, end}, 0, 100, 90).size() < 3);  // narrower than a step of any length
     }
   }
 }
