@@ -1,6 +1,7 @@
 // The step partition: each instant of each device in exactly one category. Any thread.
 #pragma once
 
+#include <array>
 #include <string_view>
 #include <vector>
 
@@ -11,6 +12,10 @@ namespace stallscope::attribution {
 
 // A kernel that moves data between devices: a collective, of any library.
 bool IsCommunication(std::string_view kernel);
+
+// What a device does by itself; in the others it is its host that does something, or nobody.
+inline constexpr std::array kDeviceWork = {Category::kCompute, Category::kCommunication,
+                                           Category::kTransfer};
 
 // What a device and its host were doing: one table per category, in any order, overlapping.
 using Activity = PerCategory<Intervals>;

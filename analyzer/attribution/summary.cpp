@@ -71,8 +71,7 @@ void WidenAsProfiled(const Partition& seen, PerCategory<std::optional<CategoryTo
     total.low = std::max(0.0, total.fraction - std::hypot(by, total.fraction - total.low));
     total.high = std::min(1.0, total.fraction + std::hypot(by, total.high - total.fraction));
   };
-  for (const Category category :
-       {Category::kCompute, Category::kCommunication, Category::kTransfer}) {
+  for (const Category category : kDeviceWork) {
     auto& total = breakdown[At(category)];
     if (!total.has_value()) continue;
     std::vector<double> ns;

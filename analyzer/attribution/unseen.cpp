@@ -1,7 +1,6 @@
 #include "analyzer/attribution/unseen.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
 
@@ -10,15 +9,14 @@
 namespace stallscope::attribution {
 namespace {
 
-constexpr std::array kWork = {Category::kCompute, Category::kCommunication, Category::kTransfer};
-
 // Per step. The host may be ahead of the device: what that does for a step is not what it does in
 // it.
 PerCategory<double> MeansOf(const Activity& activity, const SeenSteps& seen) {
   PerCategory<double> means{};
   const auto add = [&](const Activity& of, Interval range, bool works) {
     for (const Slice& slice : Sweep(of, range)) {
-      if (std::count(kWork.begin(), kWork.end(), slice.category) != (works ? 1 : 0)) continue;
+      if (std::count(kDeviceWork.begin(), kDeviceWork.end(), slice.category) != (works ? 1 : 0))
+        continue;
       means[At(slice.category)] += static_cast<double>(slice.end_ns - slice.start_ns) /
                                    static_cast<double>(seen.window.rows);
     }
@@ -58,7 +56,7 @@ void FillStep(Interval step, const PerCategory<double>& means, const Intervals& 
   Intervals rest = SubtractAll({step}, PartOf(beside, step));
   Intervals stall = SubtractAll(PartOf(stalls, step), PartOf(beside, step));
   double work = 0;
-  for (const Category category : kWork) work += means[At(category)];
+  for (const Category category : kDeviceWork) work += means[At(category)];
   const auto most = static_cast<double>(Length(rest));
   // What is left of the step before is worked off first.
   const double idle = std::max(0.0, most - work);
@@ -72,7 +70,7 @@ void FillStep(Interval step, const PerCategory<double>& means, const Intervals& 
   stalled.insert(stalled.end(), stall.begin(), stall.end());
 
   const double fits = work > 0 ? std::min(1.0, static_cast<double>(Length(rest)) / work) : 1;
-  for (const Category category : kWork) {
+  for (const Category category : kDeviceWork) {
     Move(std::llround(fits * means[At(category)]), rest, filled[At(category)]);
   }
   const double host =
