@@ -78,9 +78,17 @@ void PlanEmulated(const Workload& workload, double replicas, Ends ends, StepPlan
   plan.copy_ns =
       figures.h2d_latency_us * 1e3 * streams * (plan.copy_blocks ? replicas : 1) + bytes / rate;
   const double launches = LaunchesOf(workload, replicas);
-  plan.issue_wait_ns = launches * replicas * figures.launch_us * 1e3;
-  // What else issuing takes is the trainer's work for each launch.
-  if (costs.launches > 0) plan.issue_cpu_ns *= launches / costs.launches;
+  const double launch_ns = replicas * figures.launch_us * 1e3;
+  plan.issue_wait_ns = launches * launch_ns;
+  if (costs.launches > 0) {
+    const double left = launches / costs.launches;
+    // What is not explained of a step came with its launches, as far as it consisted of them.
+    const double issued_ns = costs.issue_ns + costs.launches * launch_ns;
+    const double steps_per_ns = workload.recorded->samples_per_s / costs.batch / 1e9;
+    plan.extra_ns *= 1 - std::min(1.0, issued_ns * steps_per_ns) * (1 - left);
+    // What else issuing takes is the trainer's work for each launch.
+    plan.issue_cpu_ns *= left;
+  }
   if (trainer.graph == GraphMode::kEager && costs.kernels > 0) {
     plan.last_kernel_ns = plan.compute_ns / costs.kernels;
   }
@@ -130,12 +138,12 @@ StepPlan StepPlanOf(const Workload& workload, Ends ends) {
   const bool emulated =
       workload.spec.trainer.device == TrainerDevice::kEmulated && !workload.recorded->made_up_spec;
   plan.copy_blocks = !transfer.pinned && emulated;
+  if (workload.calibration.has_value()) plan.extra_ns = workload.calibration->step_extra_ns;
   if (emulated) {
     PlanEmulated(workload, replicas, ends, plan);
   } else {
     PlanRecorded(workload, replicas, ends, plan);
   }
-  if (workload.calibration.has_value()) plan.extra_ns = workload.calibration->step_extra_ns;
   return plan;
 }
 

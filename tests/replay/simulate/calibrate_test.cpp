@@ -41,6 +41,27 @@ TEST_SUITE("fast") {
     CHECK(Simulate(workload).samples_per_s == doctest::Approx(1000).epsilon(0.01));
   }
 
+  TEST_CASE(
+      "what launches take beyond their price goes with them, as far as they make up the step") {
+    for (const double compute_us : {0.0, 9000.0}) {
+      MadeWorkload made({Batch(10)}, compute_us);
+      made.spec().trainer.graph = stallscope::GraphMode::kEager;
+      made.spec().trainer.emulated.launch_us = 100;
+      made.recorded().trainer.kernels = made.recorded().trainer.launches = 80;
+      made.recorded().samples_per_s = compute_us > 0 ? 1000 : 1190;  // and not 1110 or 1250
+      Workload workload = Calibrate(made.Make());
+      const double extra_us = workload.calibration->step_extra_ns / 1e3;
+      CHECK(extra_us > 300);
+      workload.spec.trainer.graph = stallscope::GraphMode::kCaptured;
+      const double step_us = 10 / Simulate(workload).samples_per_s * 1e6;
+      if (compute_us > 0) {
+        CHECK(step_us > compute_us + 0.1 * extra_us);
+      } else {
+        CHECK(step_us == doctest::Approx(100 + extra_us / 80).epsilon(0.3));
+      }
+    }
+  }
+
   TEST_CASE("a run that was faster than its device can be is a factor") {
     MadeWorkload made = Sleeping(100, 9000);
     made.recorded().samples_per_s = 1200;
