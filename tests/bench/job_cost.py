@@ -287,7 +287,7 @@ JOBS = os.path.join(HERE, "..", "accuracy", "jobs")
 
 
 def loaders(build, repeats, row, interval):
-    """Rates with and without recording, in turns, for each loader that one of the Pythons has."""
+    """A step's time with and without recording, in turns, for each loader that one of the Pythons has."""
     program = os.path.abspath(os.path.join(build, "bin", "stallscope"))
     pythons = os.environ.get("STALLSCOPE_LOADERS_PYTHON", "/usr/bin/python3").split(":")
     pythons += os.environ.get("STALLSCOPE_TENSORFLOW_PYTHON", "").split(":")
@@ -298,20 +298,26 @@ def loaders(build, repeats, row, interval):
             if command is None:
                 print(f"{job}: no Python has its libraries", flush=True)
                 continue
-            costs = []
+            costs, cpu = [], []
             for i in range(repeats):
-                rates = {True: 0, False: 0}
+                wall_ms, cpu_ms = collections.Counter(), collections.Counter()
                 for turn in (0, 1, 1, 0):
                     recorded = turn == i % 2
                     before = [program, "run", "--quiet", "-o", f"{folder}/r.sst", "--"]
                     out = subprocess.run([*(before if recorded else []), *command], check=True,
                                          capture_output=True, text=True).stdout
-                    rates[recorded] += float(out.split("samples/s ")[1])
-                costs.append(100 * (rates[False] / rates[True] - 1))
+                    for line in out.splitlines():
+                        if line.startswith("a step, ms "):
+                            wall_ms[recorded] += float(line.split()[-1])
+                        if line.startswith("of CPU time, ms "):
+                            cpu_ms[recorded] += float(line.split()[-1])
+                costs.append(100 * (wall_ms[True] / wall_ms[False] - 1))
+                cpu.append(1000 * (cpu_ms[True] - cpu_ms[False]) / 2)
             low, middle, high = interval(costs)
             worst.append((middle, job))
             print(f"{job + ', 10 ms steps: recording costs, %':<58} {'<= 1':>12}   {middle:.2f}, 95% of "
                   f"medians {low:.2f} .. {high:.2f} ({len(costs)} times ABBA)", flush=True)
+            row("  more CPU time of the main process per step, us", "<= 100", cpu, 0)
     for middle, job in sorted(worst, reverse=True)[:3]:
         print(f"  among the worst: {job}, {middle:.2f}%", flush=True)
 

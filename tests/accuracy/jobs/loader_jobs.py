@@ -504,7 +504,7 @@ def lightning(data, step_ms=None):
 
         def training_step(self, batch, index):
             burn(model.step_ms / 1000)
-            ended.append(time.monotonic())
+            ended.append(planting.clocks())
             return self.net(batch.reshape(-1, 256)).sum()
 
         def configure_optimizers(self):
@@ -548,7 +548,7 @@ def accelerated(data, step_ms=None):
         model.optimizer.zero_grad()
         accelerator.backward(net(batch.reshape(-1, 256)).sum())
         model.optimizer.step()
-        ended.append(time.monotonic())
+        ended.append(planting.clocks())
         if len(ended) == planting.options.steps:
             break
     planting.finish(ended)
@@ -613,7 +613,7 @@ def hugging_trainer(data, workers, collate=torch.stack, step_ms=None):
 
         def forward(self, x):
             burn(model.step_ms / 1000)
-            ended.append(time.monotonic())
+            ended.append(planting.clocks())
             return {"loss": self.net(x.reshape(-1, 256)).sum()}
 
     folder = tempfile.mkdtemp(prefix="loader-jobs-")

@@ -59,12 +59,20 @@ def step_ms(milliseconds):
     return options.step_ms or milliseconds or STEP_MS
 
 
+def clocks():
+    return time.monotonic(), time.process_time()
+
+
 def finish(ended):
-    """`ended`: when each step ended."""
+    """`ended`: the clocks at the end of each step."""
     print("trained", len(ended), "steps")
     if options.rate:
         warm = len(ended) // 5
-        print("samples/s", (len(ended) - 1 - warm) * BATCH / (ended[-1] - ended[warm]))
+        steps = [tuple(b - a for a, b in zip(*pair)) for pair in zip(ended[warm:], ended[warm + 1:])]
+        wall, cpu = (sorted(values) for values in zip(*steps))
+        print("a step, ms", 1000 * wall[len(wall) // 2])
+        print("of CPU time, ms", 1000 * cpu[len(cpu) // 2])
+        print("samples/s", len(steps) * BATCH / sum(wall))
 
 
 def table():

@@ -69,7 +69,7 @@ def loop(data, step_ms=None, compute=burn):
     for batch in data:
         compute(planting.step_ms(step_ms) / 1000)
         weights.assign_sub(1e-4 * tf.reduce_mean(batch, 0))
-        ended.append(time.monotonic())
+        ended.append(planting.clocks())
         if len(ended) == planting.options.steps:
             break
     planting.finish(ended)
@@ -85,7 +85,7 @@ def fit(data, units=1024):
 
     def on_train_batch_end(batch, logs):
         burn(step_ms / 1000)
-        ended.append(time.monotonic())
+        ended.append(planting.clocks())
 
     model.fit(data.map(lambda x: (x, tf.zeros((planting.BATCH, 1)))), verbose=0,
               steps_per_epoch=planting.options.steps,
