@@ -104,7 +104,7 @@ class stage:
             return
         words = spans.words(began, write)
         if wait:
-            ring.mine().later(words)
+            ring.later(words)
         else:
             ring.mine().put(time, words)
 
@@ -228,7 +228,7 @@ def _spans_here():
     if stage is not None:
         return spans, _op_of(stage), True, None
     if loaders.trains():
-        return (spans, _op_of(loaders.trainer_stage()), True, None) if steps.trainer.current else None
+        return (spans, _op_of(loaders.trainer), True, None) if steps.trainer.current else None
     loader = plain.loader_of_thread()
     if loader is None:
         return None

@@ -3,8 +3,8 @@
 What happens between two attribute accesses, in the order of the code (torch 1.13 to 2.15):
 
     main      _next_data → [_next_index → _index_queues | _dataset_fetcher]: sampler
-              → _try_get_data → [poll] → _recv_bytes → _tasks_outstanding: waiting, transport
-              → _task_info[k]: which batch that was → _num_yielded: handed to the trainer
+              → _try_get_data → [poll] → _recv_bytes → _task_info[k]: waiting, transport, and which batch
+              that was → _num_yielded: handed to the trainer
     worker    queue.put of the batch before → fetch: waiting → collate_fn: fetch → put: collate
     its feeder thread    dumps → _wlock.acquire → _send_bytes: transport
     pin thread    get → pin_memory → the next get
@@ -19,10 +19,9 @@ from _thread import _local
 
 from . import (imports, loaders, locks, ops, probe, profile, recognize, ring, session, sight, steps,
                worker)
-from .watch import Field, Method, guarded, own, wrapped
+from .watch import Field, Method, Written, guarded, own, wrapped
 from .worker import KEY
 
-_PLAIN = __package__ + ".plain"
 _STARTS_A_THREAD = 200_000  # ns: putting an index takes less
 
 
@@ -67,7 +66,6 @@ class _Pass:
         self.poll_at = None
         self.recv_at = self.recv_cpu = None
         self.recv_size = 0
-        self.arrived_at = None
         self.arrived = {}
         self.asked = {}  # batch → how many elements it was to have
         self.handed = 0
@@ -132,7 +130,7 @@ def _next_index(iterator):
         _here.starting = None
         if owner.loader.workers:
             owner.starts = True
-            ring.mine().later(ring.wait(
+            ring.later(ring.wait(
                 ring.STARTUP, owner.loader.queue, owner.began, owner.index_at))
 
 
@@ -140,7 +138,7 @@ def _queue_started(owner, since):
     """With the first index, torch starts a thread for the worker's queue."""
     time = ring.now()
     if time - since > _STARTS_A_THREAD:
-        ring.mine().later(ring.wait(ring.STARTUP, owner.loader.queue, since, time))
+        ring.later(ring.wait(ring.STARTUP, owner.loader.queue, since, time))
     return time, ring.cpu()
 
 
@@ -150,9 +148,11 @@ def _index_known(iterator, _):
         time, cpu = ring.now(), ring.cpu()
         item = owner.base | iterator.__dict__.get("_send_idx", owner.count)
         used = owner.index_at, time, cpu - owner.index_cpu
-        ring.mine().later(_drawing(owner, iterator).words(owner.loader.sampler, *used) +
+        ring.later(_drawing(owner, iterator).words(owner.loader.sampler, *used) +
                           ring.work(owner.loader.sampler, item, *used))
-        owner.stamp = probe.pay(owner.loader, "sampler", owner.index_at, owner.index_cpu, time, cpu)
+        owner.stamp = time, cpu
+        if probe.mine is not None:
+            owner.stamp = probe.pay(owner.loader, "sampler", owner.index_at, owner.index_cpu, time, cpu)
         owner.index_at = None
         if owner.loader.workers:
             # `index` is in the frame of `_try_put_index`, two above: Field.__get__, then it.
@@ -172,9 +172,9 @@ def _next_data(iterator):
     owner = iterator.__dict__.get(KEY)
     if owner is None:
         return
-    owner.index_at = owner.arrived_at = None
+    owner.index_at = None
     owner.starts = False
-    owner.outer = _outer()
+    owner.outer = None if steps.making is None else steps.making()
     if worker.current is not None or owner.outer is not None or (
             _here.active not in (None, owner) and _inside(iterator)):
         owner.nested = True  # a loader inside of another one's data set feeds no trainer
@@ -185,12 +185,6 @@ def _next_data(iterator):
     _here.active = owner
     stamp = steps.trainer.request()
     owner.stamp = None if owner.loader.workers else stamp
-
-
-def _outer():
-    """The iterator, not a DataLoader's, whose batch the calling thread makes."""
-    plain = sys.modules.get(_PLAIN)
-    return None if plain is None else plain.making()
 
 
 def busy():
@@ -228,30 +222,24 @@ def _try_get_data(iterator):
     owner.recv_at = owner.stamp = None
 
 
-def _got_data(iterator, _):
-    owner = iterator.__dict__.get(KEY)
-    if owner is None or owner.poll_at is None:
-        return
-    time = owner.arrived_at = ring.now()
-    ring.mine().later(
-        ring.wait(ring.EMPTY, owner.loader.queue, owner.poll_at, owner.recv_at or time))
-    owner.poll_at = None
-
-
 def _arrived(owner, index):
-    """The batch that came last is number `index`."""
-    time, owner.arrived_at = owner.arrived_at, None
-    if time is not None:
-        owner.arrived[index] = time
-        if owner.recv_at is not None:
-            cpu = ring.cpu()
-            ring.mine().later(ring.work(
-                owner.loader.transport, owner.base | index, owner.recv_at, time,
-                cpu - owner.recv_cpu, owner.recv_size))
-            # The next index is requested right after this one.
-            owner.stamp = probe.pay(owner.loader, "transport", owner.recv_at, owner.recv_cpu, time,
-                                    cpu)
-            owner.recv_at = None
+    """Batch number `index` is here: it has just come, or it is one that came early, and is handed out."""
+    if owner.poll_at is None or index in owner.arrived:
+        return
+    loader, since = owner.loader, owner.recv_at
+    time = owner.arrived[index] = ring.now()
+    words = ring.wait(ring.EMPTY, loader.queue, owner.poll_at, since or time)
+    owner.poll_at = None
+    if since is not None:
+        cpu = ring.cpu()
+        words += ring.work(loader.transport, owner.base | index, since, time, cpu - owner.recv_cpu,
+                           owner.recv_size)
+        owner.recv_at = None
+        # The next index is requested right after this one.
+        owner.stamp = time, cpu
+        if probe.mine is not None:
+            owner.stamp = probe.pay(loader, "transport", since, owner.recv_cpu, time, cpu)
+    ring.later(words)
 
 
 class _Tasks(dict):
@@ -266,16 +254,14 @@ class _Tasks(dict):
 
     def __delitem__(self, index):
         dict.__delitem__(self, index)
-        guarded(self._handed, index)
+        self.owner.handed = index
+        guarded(_arrived, self.owner, index)
 
     def pop(self, index, *default):
         info = dict.pop(self, index, *default)
-        guarded(self._handed, index)
-        return info
-
-    def _handed(self, index):
-        _arrived(self.owner, index)
         self.owner.handed = index
+        guarded(_arrived, self.owner, index)
+        return info
 
 
 def _watch_tasks(iterator, value):
@@ -319,7 +305,7 @@ def _yielded(iterator, value):
         samples = _samples_of(iterator, owner.loader, data, asked)
         _here.active = None
         steps.trainer.receive(owner.feed, item, samples, time, cpu)
-        ring.mine().later(words)
+        ring.later(words)
         if owner.feed.chain is not None:
             guarded(owner.feed.chain.add, data, loader.ordered or not loader.workers)
     else:
@@ -488,7 +474,7 @@ def attach(module):
     Method(loader, "__init__", _constructed)
     Method(base, "__init__", _began)
     Method(base, "_next_index", _next_index)
-    Field(base, "_num_yielded", wrote=_yielded)
+    Written(base, "_num_yielded", wrote=_yielded)
     _attach_iterators(loader, module._SingleProcessDataLoaderIter,
                       module._MultiProcessingDataLoaderIter)
     worker.attach(module._utils.fetch)
@@ -508,7 +494,7 @@ def stateful(module):
     multi = module._StatefulMultiProcessingDataLoaderIter
     unknown = recognize.unlike(recognize.needed_of_iterators(loader, single, multi))
     if unknown is None and not any(
-            isinstance(vars(cls).get("_num_yielded"), Field) for cls in single.__mro__):
+            isinstance(vars(cls).get("_num_yielded"), Written) for cls in single.__mro__):
         unknown = "its base class"
     if unknown:
         session.say("%s of torchdata %s is not recognized: its batches are not recorded" %
@@ -529,9 +515,8 @@ def _attach_iterators(loader, single, multi):
     Method(multi, "_try_get_data", _try_get_data)
     Method(multi, "_shutdown_workers", _shut_down)
     Field(multi, "_index_queues", read=_index_known)
-    Field(multi, "_tasks_outstanding", read=_got_data)
-    Field(multi, "_task_info", replace=_watch_tasks)
-    Field(multi, "_worker_pids_set", wrote=_pids_set)
+    Written(multi, "_task_info", replace=_watch_tasks)
+    Written(multi, "_worker_pids_set", wrote=_pids_set)
 
 
 def _iterators(module):

@@ -27,17 +27,17 @@ _places = {}  # id of a DataLoader → (weak reference, place, the lines that le
 _loaders = {}  # id of a DataLoader → (weak reference, Loader)
 _again = {}  # how a DataLoader was constructed → (weak reference to the last one, Loader)
 _constructed = 0
-_trainer = None
+trainer = None  # the stage
 _feeds = []  # stages in front of the trainer
 _torch_folder = ""
 _frameworks = []  # imported, but not recorded yet
 
 
 def _forked():
-    global _trainer
+    global trainer
     _loaders.clear()
     _again.clear()
-    _trainer = None
+    trainer = None
     del _feeds[:]
 
 
@@ -46,6 +46,8 @@ session.fork_hooks.append(_forked)
 
 class Loader:
     """What this process calls a loader: ids of itself, its stages and its queues."""
+
+    profiled = False
 
     def __init__(self, workers, capacity, ordered, pinned, stages=_STAGES, **line):
         self.workers, self.capacity, self.ordered, self.pinned = workers, capacity, ordered, pinned
@@ -100,13 +102,9 @@ def framework(name):
         _frameworks.append(name)
 
 
-def trainer_stage():
-    return _trainer
-
-
 def trains():
     """True in the thread that iterates over the loaders."""
-    return _trainer is not None and ring.stage_of_thread() == _trainer
+    return trainer is not None and ring.stage_of_thread() == trainer
 
 
 def latest():
@@ -147,20 +145,20 @@ def _define(dataloader, kinds, place, settings):
 
 def adopt(loader, place):
     """`loader`, marked as one that this process iterates over: it feeds the trainer."""
-    global _trainer
+    global trainer
     while _frameworks:  # a package knows its version only after its import is complete
         name = _frameworks.pop()
         version = getattr(sys.modules.get(name), "__version__", "")
         session.note("framework", {"name": name, "version": str(version)})
     _begin_digest(loader, place)
     _feeds.append(loader.loader)
-    if _trainer is None:
-        _trainer = session.define("stage", name="trainer", kind="trainer", workers=1, ordered=True,
+    if trainer is None:
+        trainer = session.define("stage", name="trainer", kind="trainer", workers=1, ordered=True,
                                   inputs=_feeds)
     else:
-        session.redefine("stage", _trainer, name="trainer", kind="trainer", workers=1, ordered=True,
+        session.redefine("stage", trainer, name="trainer", kind="trainer", workers=1, ordered=True,
                          inputs=_feeds)
-    ring.name_thread(stage=_trainer)  # whoever iterates over a loader trains
+    ring.name_thread(stage=trainer)  # whoever iterates over a loader trains
     return loader
 
 

@@ -36,6 +36,8 @@ def _used(lock, inner):
 
 def _acquired(lock, acquire):
     inner = lock.__dict__["_semlock"]
+    if samples.current is None and not inner._is_zero():
+        return acquire
     holds = samples.sampled() and inner.maxvalue == 1
     loader = _waits(inner)
     if loader is None and not holds:
@@ -58,7 +60,8 @@ def _acquire(lock, acquire, loader, holds, *args, **kwargs):
 
 
 def _released(lock, release):
-    samples.let_go(lock)
+    if samples.current is not None:
+        samples.let_go(lock)
     return release
 
 

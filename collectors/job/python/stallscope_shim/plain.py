@@ -68,6 +68,9 @@ def making():
     return None if here.active is here.maker else here.active
 
 
+steps.making = making
+
+
 # Batches.
 
 
@@ -131,7 +134,7 @@ class _Pass:
 
     def inner_begins(self, time, cpu):
         if self.at is not None:
-            ring.mine().later(
+            ring.later(
                 self.spans.words(self.at, self._stage_words) +
                 ring.work(self.loader.fetch, self.item, self.at, time, cpu - self.at_cpu))
         self.at = None
@@ -169,7 +172,7 @@ class _Pass:
         words += ring.release(loader.loader, item, time, time)
         self.count += 1
         steps.trainer.receive(self.feed, item, samples, time, cpu)
-        ring.mine().later(words)
+        ring.later(words)
         if loader.chain is not None:
             guarded(loader.chain.add, batch, True)
 

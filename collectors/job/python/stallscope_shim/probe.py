@@ -206,7 +206,7 @@ class Director(Prober):
     def _id(self, stage):
         from . import loaders
 
-        return loaders.trainer_stage() if stage == "trainer" else getattr(self.loader, stage)
+        return loaders.trainer if stage == "trainer" else getattr(self.loader, stage)
 
 
 director = None  # in the process that trains

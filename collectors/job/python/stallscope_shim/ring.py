@@ -41,6 +41,11 @@ def mine():
         return ring
 
 
+def later(words):
+    """Writes them with the calling thread's next put, in front."""
+    mine().pending += words
+
+
 def name_thread(name=None, stage=None):
     """What the calling thread is called in the trace, and the stage that it works for."""
     _here.name = name = name or _name_of(get_native_id())
@@ -140,11 +145,9 @@ def step(item, requested, received, done, samples, index):
 
 class _Nowhere:
     track = None
+    pending = property(lambda self: (), lambda self, words: None)
 
     def put(self, time, words):
-        pass
-
-    def later(self, words):
         pass
 
 
@@ -161,10 +164,6 @@ class _Ring:
         self.pid = os.getpid()
         self.map, self.fd = _create(tid, SLOTS)
         self.words = memoryview(self.map)[:_HEADER].cast("Q")
-
-    def later(self, words):
-        """Writes them with the next put, in front."""
-        self.pending += words
 
     def put(self, time, words):
         """Writes events that end at `time`, all of them or none."""
@@ -184,11 +183,10 @@ class _Ring:
             head = self.head
             at = head & self.mask
             if at + count <= self.slots:
-                _pack(size)(self.map, _HEADER + 24 * at, *words)
+                (_packers.get(size) or _pack(size))(self.map, _HEADER + 24 * at, *words)
             else:
                 for i in range(count):
-                    _pack(3)(self.map, _HEADER + 24 * ((at + i) & self.mask),
-                             *words[3 * i:3 * i + 3])
+                    _one(self.map, _HEADER + 24 * ((at + i) & self.mask), *words[3 * i:3 * i + 3])
             self.head = head = head + count
             self.words[_PUBLISHED] = head
         finally:
@@ -200,7 +198,7 @@ class _Ring:
         gap = words[_GAP_DROPPED]
         if gap and self.head + 2 + count <= self.limit:
             for slot in ((words[_GAP_FROM], GAP, gap), (words[_GAP_TO], 0, 0)):
-                _pack(3)(self.map, _HEADER + 24 * (self.head & self.mask), *slot)
+                _one(self.map, _HEADER + 24 * (self.head & self.mask), *slot)
                 self.head += 1
             words[_PUBLISHED] = self.head
             words[_GAP_DROPPED] = 0
@@ -243,10 +241,11 @@ class _Ring:
 
 
 def _pack(words):
-    packer = _packers.get(words)
-    if packer is None:
-        packer = _packers[words] = struct.Struct("=%dQ" % words).pack_into
+    packer = _packers[words] = struct.Struct("=%dQ" % words).pack_into
     return packer
+
+
+_one = _pack(3)
 
 
 def _create(tid, slots):

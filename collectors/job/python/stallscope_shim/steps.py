@@ -191,7 +191,7 @@ class Trainer:
         if not loop.takes:
             loop.takes = True
             if ring.stage_of_thread() is None:  # of a loader that another thread was the first to use
-                ring.name_thread(stage=loaders.trainer_stage())
+                ring.name_thread(stage=loaders.trainer)
         loop.last, self.latest = feed, loop
         feed.item, feed.samples = item, feed.samples or samples
         step.learns = bool(gradients())
@@ -263,7 +263,7 @@ class Trainer:
         if loop.current is not None and self.behind is not None:
             self._close(loop, ring.now(), ring.cpu())  # of an evaluation by this thread
         if self.behind is None:
-            ring.name_thread(stage=loaders.trainer_stage())
+            ring.name_thread(stage=loaders.trainer)
             known = []
             for other in list(self.loops.values()):
                 known += other.held + ([] if other.current is None else [other.current])
@@ -366,7 +366,7 @@ class Trainer:
                 self.count + len(loop.held) >= self.limit)
             while len(loop.held) > (0 if all_steps else max(_HELD, 2 * self.deepest)):
                 self._judge(loop.held.pop(0), loop)
-        if not last:
+        if self.limit and not last:
             self._end_if_reached()
 
     def _judge(self, step, loop):
@@ -384,8 +384,8 @@ class Trainer:
         out = loop and loop.ring or ring.mine()
         end = step.stepped or step.done
         words = ()
-        if not getattr(step.feed.loader, "profiled", False):
-            words = ring.work(loaders.trainer_stage(), step.item, step.received, end, step.cpu)
+        if not step.feed.loader.profiled:
+            words = ring.work(loaders.trainer, step.item, step.received, end, step.cpu)
         out.put(step.done, words + ring.step(
             step.item, step.requested, step.received, step.done, step.samples, self.count))
         self.count += 1
@@ -461,6 +461,7 @@ def _always():
 
 
 gradients = _always  # whether torch records them; its own function, once it is imported
+making = None  # tells the iterator, not a DataLoader's, whose batch the calling thread makes (plain.py)
 trainer = Trainer()
 _registered = False
 _optimizers = True  # the job may have made one

@@ -75,7 +75,7 @@ def _done(begun):
     if name == "download":
         words = ring.wait(ring.IO, _NO_QUEUE, since, time) + words
     if fetching:
-        ring.mine().later(words)
+        ring.later(words)
         return
     if ring.stage_of_thread() is None:
         ring.name_thread(stage=_stage(loader, "download"))
@@ -96,7 +96,7 @@ def _waited(since):
     loader, fetching = _loader()
     if loader is not None and fetching:
         _stage(loader, "download")
-        ring.mine().later(ring.wait(ring.EMPTY, _queues[loader.id], since, ring.now()))
+        ring.later(ring.wait(ring.EMPTY, _queues[loader.id], since, ring.now()))
 
 
 _NO_QUEUE = 0x1FFF

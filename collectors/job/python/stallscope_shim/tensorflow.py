@@ -299,7 +299,7 @@ def _received(iterator, _):
     _asked = None
     feed = _feeds[id(iterator)][1]
     if steps.trainer.requested is not None:
-        ring.mine().later(ring.wait(
+        ring.later(ring.wait(
             ring.EMPTY, feed.loader.queue, steps.trainer.requested, time))
     tensors = sys._getframe(2).f_locals.get("ret")
     shape = getattr(tensors[0], "shape", None) if isinstance(tensors, (list, tuple)) else None

@@ -75,7 +75,7 @@ def _checkpoint_begins(*_, **__):
 def _checkpoint_ends(since):
     global _writing
     _writing = False
-    ring.mine().later(ring.named(
+    ring.later(ring.named(
         ring.EVALUATION, session.string("checkpoint"), since, ring.now()))
 
 

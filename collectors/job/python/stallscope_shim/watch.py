@@ -45,36 +45,20 @@ class Method:
         return wrapped(self.original, before)
 
 
-class Field:
-    """Calls `read(obj, value)` and `wrote(obj, value)` whenever a field of an instance is used. What
-    `replace(obj, value)` returns is stored instead of the value, and what `give(obj, value)` returns is
-    what the reader gets."""
+class Written:
+    """Calls `wrote(obj, value)` whenever a field of an instance is written. What `replace(obj, value)`
+    returns is stored instead of the value. Reading costs nothing: a descriptor without `__get__` leaves that
+    to the interpreter, which gives it to who reads a field that the instance does not have."""
 
-    def __init__(self, cls, name, read=None, wrote=None, replace=None, give=None):
+    def __init__(self, cls, name, wrote=None, replace=None):
         self.name = name
         self.label = "%s.%s" % (cls.__name__, name)
-        self.read = read or _nothing
         self.wrote = wrote or _nothing
         self.replace = replace
-        self.give = give
         setattr(cls, name, self)
 
-    def __get__(self, obj, owner=None):
-        if obj is None:
-            raise AttributeError(self.name)
-        try:
-            value = obj.__dict__[self.name]
-        except KeyError:
-            raise AttributeError("%r object has no attribute %r" %
-                                 (type(obj).__name__, self.name)) from None
-        try:
-            self.read(obj, value)
-            if self.give is not None:
-                return self.give(obj, value)
-        except Exception as error:
-            self.give = None
-            self.read = _stand_back(self.label, error)
-        return value
+    def __bool__(self):
+        return False
 
     def __set__(self, obj, value):
         try:
@@ -94,6 +78,34 @@ class Field:
             del obj.__dict__[self.name]
         except KeyError:
             raise AttributeError(self.name) from None
+
+
+class Field(Written):
+    """Also calls `read(obj, value)` whenever the field is read; what `give(obj, value)` returns is what
+    the reader gets."""
+
+    def __init__(self, cls, name, read=None, wrote=None, replace=None, give=None):
+        Written.__init__(self, cls, name, wrote, replace)
+        self.read = read
+        self.give = give
+
+    def __get__(self, obj, owner=None):
+        if obj is None:
+            raise AttributeError(self.name)
+        try:
+            value = obj.__dict__[self.name]
+        except KeyError:
+            raise AttributeError("%r object has no attribute %r" %
+                                 (type(obj).__name__, self.name)) from None
+        try:
+            if self.read is not None:
+                self.read(obj, value)
+            if self.give is not None:
+                return self.give(obj, value)
+        except Exception as error:
+            self.read = self.give = None
+            _stand_back(self.label, error)
+        return value
 
 
 def guarded(function, *args):

@@ -143,10 +143,10 @@ class _Worker:
         """The loop has got an index."""
         if self.first:
             self.first = False
-            ring.mine().later(ring.wait(ring.STARTUP, self.loader.queue, self.started, time))
+            ring.later(ring.wait(ring.STARTUP, self.loader.queue, self.started, time))
         elif self.idle_since is not None:
             # The main process asks for as many batches as the queue has room for.
-            ring.mine().later(ring.wait(ring.FULL, self.loader.queue, self.idle_since, time))
+            ring.later(ring.wait(ring.FULL, self.loader.queue, self.idle_since, time))
         self.idle_since = None
 
     def _put(self, obj, *args, **kwargs):

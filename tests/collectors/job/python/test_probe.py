@@ -136,8 +136,8 @@ class Probes(unittest.TestCase):
 
     def test_windows_are_in_the_second_half_of_a_bounded_run(self):
         modules = __import__("stallscope_shim.loaders", fromlist=["loaders"])
-        self.addCleanup(setattr, modules, "trainer_stage", modules.trainer_stage)
-        modules.trainer_stage = lambda: 9
+        self.addCleanup(setattr, modules, "trainer", modules.trainer)
+        modules.trainer = 9
         director = self.directed(1000)
         self.assertGreaterEqual(director.plan[0][0], 5000 * MS)
         windows = [line for kind, line in self.lines if kind == "probe"]
