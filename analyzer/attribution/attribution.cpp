@@ -132,7 +132,7 @@ void SayProfiled(const model::Run& run, const Attribution& attribution,
                      std::to_string(cost_ns / kNsPerMs) + " ms to start and stop";
   if (window.profiled.has_value()) {
     text += "; steps beside it count in no figure, but the " +
-            std::to_string(window.profiled->rows) +
+            std::to_string(window.profiled->steps) +
             " that it recorded show how long a step's compute, transfer and communication take: a "
             "wait for a batch is a stall as far as that leaves time, and what remains is launch, "
             "sync and other, as in those";

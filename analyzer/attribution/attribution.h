@@ -45,6 +45,7 @@ struct ProfiledSteps {
   int64_t end_ns = 0;
   size_t first_row = 0;  // in Run::rows.steps
   size_t rows = 0;
+  size_t steps = 0;  // of which several ranks have a row each
 };
 
 // What is analyzed. Warm-up steps are before it.

@@ -9,7 +9,7 @@ namespace stallscope::attribution {
 
 namespace {
 
-// Each time, with its name.
+// Each time, with its rank and name.
 template <class Visit>
 void ForEach(const model::Run& run, Visit visit) {
   const auto beside = [](const trace::SpanClass& what) {
@@ -19,7 +19,8 @@ void ForEach(const model::Run& run, Visit visit) {
   for (const model::Track& track : run.tracks) {
     for (size_t i = 0; i < track.spans.size(); ++i) {
       const trace::SpanClass& what = run.ClassOf(track, i);
-      if (beside(what)) visit(what.name, Interval{track.spans.start_ns[i], track.spans.EndNs(i)});
+      if (!beside(what)) continue;
+      visit(track.rank, what.name, Interval{track.spans.start_ns[i], track.spans.EndNs(i)});
     }
   }
 }
@@ -34,7 +35,7 @@ std::vector<BesideUse> BesideSteps(const model::Run& run, const Window& window) 
     Intervals at;
   };
   std::map<std::string, Seen> by_name;
-  ForEach(run, [&](trace::StringId name, const Interval& at) {
+  ForEach(run, [&](uint32_t, trace::StringId name, const Interval& at) {
     if (at.end_ns <= range.start_ns || at.start_ns >= range.end_ns) return;
     Seen& seen = by_name[std::string(run.Text(name))];
     ++seen.count;
@@ -55,9 +56,11 @@ std::vector<BesideUse> BesideSteps(const model::Run& run, const Window& window) 
   return uses;
 }
 
-Intervals TimesBesideSteps(const model::Run& run) {
+Intervals TimesBesideSteps(const model::Run& run, uint32_t rank) {
   Intervals times;
-  ForEach(run, [&](trace::StringId, const Interval& at) { times.push_back(at); });
+  ForEach(run, [&](uint32_t of, trace::StringId, const Interval& at) {
+    if (of == rank) times.push_back(at);
+  });
   return UnionWithin(std::move(times), kEver);
 }
 

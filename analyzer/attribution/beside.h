@@ -12,7 +12,7 @@ namespace stallscope::attribution {
 // In the window, largest first; of one name that runs in several threads at once, its time counts
 // once.
 std::vector<BesideUse> BesideSteps(const model::Run& run, const Window& window);
-// When it did any of that, in the whole run.
-Intervals TimesBesideSteps(const model::Run& run);
+// When this rank's did any of that, in the whole run.
+Intervals TimesBesideSteps(const model::Run& run, uint32_t rank);
 
 }  // namespace stallscope::attribution

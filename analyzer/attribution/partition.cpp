@@ -349,9 +349,13 @@ Partition PartitionWindow(const model::Run& run, const Window& window,
     std::map<DeviceKey, Activity> issued;
     AddKernels(run, Range(*seen), issued);
     AddCopies(run, Range(*seen), issued);
-    const Intervals beside = TimesBesideSteps(run);
+    std::map<uint32_t, std::vector<model::StepInterval>> of_ranks;
+    for (size_t i = 0; i < intervals.size(); ++i) {
+      of_ranks[run.RankOfStep(i)].push_back(intervals[i]);
+    }
     for (auto& [key, activity] : devices) {
-      FillUnseen(run, intervals, {*seen, issued[key], beside}, activity);
+      const Intervals beside = TimesBesideSteps(run, key.first);
+      FillUnseen(run, of_ranks[key.first], {*seen, issued[key], beside}, activity);
     }
   }
 

@@ -18,7 +18,7 @@ PerCategory<double> MeansOf(const Activity& activity, const SeenSteps& seen) {
       if (std::count(kDeviceWork.begin(), kDeviceWork.end(), slice.category) != (works ? 1 : 0))
         continue;
       means[At(slice.category)] += static_cast<double>(slice.end_ns - slice.start_ns) /
-                                   static_cast<double>(seen.window.rows);
+                                   static_cast<double>(seen.window.steps);
     }
   };
   add(seen.issued, {seen.window.start_ns, kEver.end_ns}, true);

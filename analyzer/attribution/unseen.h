@@ -14,11 +14,11 @@ struct SeenSteps {
   const Intervals& beside;  // when the trainer did something else, in the whole run
 };
 
-// Rewrites the `activity` of a device in the steps beside which no profiler was open. In each of
-// them it works as long as on what a seen one issued, on average; a wait for a batch is a stall as
-// far as that leaves time, so its end is; the trainer's launches and the rest share what remains,
-// as in the seen steps. What it did beside its steps counts as nothing else. Lengths are exact,
-// places within a step are not.
+// Rewrites the `activity` of a device in the steps of its rank beside which no profiler was open.
+// In each of them it works as long as on what a seen one issued, on average; a wait for a batch is
+// a stall as far as that leaves time, so its end is; the trainer's launches and the rest share what
+// remains, as in the seen steps. What it did beside its steps counts as nothing else. Lengths are
+// exact, places within a step are not.
 void FillUnseen(const model::Run& run, const std::vector<model::StepInterval>& intervals,
                 const SeenSteps& seen, Activity& activity);
 

@@ -1,8 +1,10 @@
 #include "analyzer/attribution/window.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <span>
 
 #include "analyzer/attribution/cold_start.h"
@@ -140,18 +142,44 @@ void LeaveOutCold(const model::Run& run, const std::vector<model::StepInterval>&
   Take(intervals, end, window);
 }
 
+// By row; a step is what all of its ranks are.
+template <class Is>
+std::vector<bool> OfWholeSteps(const std::vector<model::StepInterval>& intervals, Is is) {
+  std::vector<bool> rows(intervals.size());
+  for (size_t i = 0; i < intervals.size();) {
+    size_t end = i;
+    bool all = true;
+    for (; end < intervals.size() && intervals[end].index == intervals[i].index; ++end) {
+      all = all && is(intervals[end]);
+    }
+    for (; i < end; ++i) rows[i] = all;
+  }
+  return rows;
+}
+
 bool HasDevice(const model::Run& run) {
   return std::any_of(run.tracks.begin(), run.tracks.end(),
                      [](const model::Track& track) { return track.info.on_device(); });
 }
 
-// Whether the run has the profiler's data for this window: its file may be lost.
+// The rank whose device ran it.
+uint32_t RankOf(const model::Run& run, const trace::Kernel& kernel) {
+  return kernel.track.known() ? run.tracks[kernel.track.value].rank : run.info.rank;
+}
+
+// Whether the run has the profiler's data for this window, of each rank with a device: a file may
+// be lost.
 bool IsJoined(const model::Run& run, const model::TimeRange& open) {
   const auto within = [&](int64_t ns) { return ns >= open.start_ns && ns < open.end_ns; };
-  if (std::any_of(run.rows.kernels.begin(), run.rows.kernels.end(),
-                  [&](const trace::Kernel& kernel) { return within(kernel.start_ns); })) {
-    return true;
+  std::set<uint32_t> missing;
+  for (const model::Track& track : run.tracks) {
+    if (track.info.on_device()) missing.insert(track.rank);
   }
+  const size_t ranks = missing.size();
+  for (const trace::Kernel& kernel : run.rows.kernels) {
+    if (within(kernel.start_ns)) missing.erase(RankOf(run, kernel));
+  }
+  if (missing.empty() && ranks > 0) return true;
   return run.imported() &&
          std::any_of(run.tracks.begin(), run.tracks.end(), [&](const model::Track& track) {
            for (size_t i = 0; i < track.spans.size(); ++i) {
@@ -167,14 +195,19 @@ bool IsJoined(const model::Run& run, const model::TimeRange& open) {
 // opened is not in it: until that is done, the device looks idle, and the first kernel waits behind
 // it.
 int64_t CompleteFrom(const model::Run& run, const model::TimeRange& open) {
-  const trace::Kernel* first = nullptr;
+  std::map<uint32_t, const trace::Kernel*> firsts;  // by rank
   for (const trace::Kernel& kernel : run.rows.kernels) {
     if (kernel.start_ns < open.start_ns || kernel.start_ns >= open.end_ns) continue;
+    const trace::Kernel*& first = firsts[RankOf(run, kernel)];
     if (first == nullptr || kernel.start_ns < first->start_ns) first = &kernel;
   }
-  if (first == nullptr || first->enqueued_ns == 0) return open.start_ns;
-  const bool waited = first->start_ns - first->enqueued_ns > kWaitedBehindOthers;
-  return waited ? first->start_ns : open.start_ns;
+  int64_t from = open.start_ns;
+  for (const auto& [rank, first] : firsts) {
+    const bool waited =
+        first->enqueued_ns != 0 && first->start_ns - first->enqueued_ns > kWaitedBehindOthers;
+    if (waited) from = std::max(from, first->start_ns);
+  }
+  return from;
 }
 
 // The longest stretch of the window's steps beside which no profiler was open. Behind a profiler's
@@ -183,11 +216,13 @@ std::optional<Window> LongestUnprofiled(const model::Run& run,
                                         const std::vector<model::StepInterval>& intervals,
                                         const Window& window) {
   const std::vector<model::ProfiledStretch> stretches = model::ProfiledStretches(run);
+  const std::vector<bool> unprofiled = OfWholeSteps(
+      intervals, [&](const auto& step) { return !model::IsProfiled(stretches, step); });
   const size_t end = window.first_row + window.rows;
   std::vector<size_t> longest;
   std::vector<size_t> rows;
   for (size_t row = window.first_row; row <= end; ++row) {
-    if (row < end && !model::IsProfiled(stretches, intervals[row])) {
+    if (row < end && unprofiled[row]) {
       rows.push_back(row);
       continue;
     }
@@ -198,11 +233,11 @@ std::optional<Window> LongestUnprofiled(const model::Run& run,
     if (rows.size() >= longest.size()) longest = std::move(rows);
     rows.clear();
   }
-  if (longest.size() < kFewestForTails) return std::nullopt;
+  if (longest.empty()) return std::nullopt;
   Window found = window;
   found.first_row = longest.front();
   Take(intervals, longest.back() + 1, found);
-  return found;
+  return found.steps < kFewestForTails ? std::nullopt : std::optional(found);
 }
 
 }  // namespace
@@ -280,22 +315,24 @@ Window WindowWithin(int64_t start_ns, int64_t end_ns, const model::Run& run,
 
 std::optional<Window> ProfiledWindow(const model::Run& run,
                                      const std::vector<model::StepInterval>& intervals) {
-  if (!model::IsJob(run) || !run.step_ranks.empty()) return std::nullopt;
-  if (!run.imported() && !HasDevice(run)) return std::nullopt;
+  if (!model::IsJob(run)) return std::nullopt;
+  if (run.imported() ? !run.step_ranks.empty() : !HasDevice(run)) return std::nullopt;
   std::vector<Window> found;
   size_t most = 0;
   for (const model::ProfiledStretch& stretch : model::ProfiledStretches(run)) {
     const model::TimeRange open{CompleteFrom(run, stretch.open), stretch.open.end_ns};
-    const auto whole = [&](const model::StepInterval& step) {
+    const std::vector<bool> whole = OfWholeSteps(intervals, [&](const auto& step) {
       return step.start_ns >= open.start_ns && step.end_ns <= open.end_ns;
-    };
-    const auto first = std::find_if(intervals.begin(), intervals.end(), whole);
-    const auto end = std::find_if_not(first, intervals.end(), whole);
-    if (static_cast<size_t>(end - first) < kLeastSteps || !IsJoined(run, stretch.open)) continue;
+    });
+    const auto first = std::find(whole.begin(), whole.end(), true);
+    const auto end = std::find(first, whole.end(), false);
     Window window;
+    window.first_row = static_cast<size_t>(first - whole.begin());
+    const auto past = static_cast<size_t>(end - whole.begin());
+    if (CountIndices(intervals, window.first_row, past) < kLeastSteps) continue;
+    if (!IsJoined(run, stretch.open)) continue;
     window.profiled_of = CountIndices(intervals, 0, intervals.size());
-    window.first_row = static_cast<size_t>(first - intervals.begin());
-    Take(intervals, static_cast<size_t>(end - intervals.begin()), window);
+    Take(intervals, past, window);
     most = std::max(most, window.steps);
     found.push_back(window);
   }
@@ -311,7 +348,8 @@ Window WindowOfDevices(const Window& window) {
   devices.start_ns = window.profiled->start_ns;
   devices.end_ns = window.profiled->end_ns;
   devices.first_row = window.profiled->first_row;
-  devices.rows = devices.steps = window.profiled->rows;
+  devices.rows = window.profiled->rows;
+  devices.steps = window.profiled->steps;
   return devices;
 }
 
@@ -328,8 +366,8 @@ Window ChooseWindow(const model::Run& run, const std::vector<model::StepInterval
   if (!profiled.has_value()) return window;
   if (!run.imported()) {
     if (std::optional<Window> others = LongestUnprofiled(run, intervals, window)) {
-      others->profiled = {profiled->start_ns, profiled->end_ns, profiled->first_row,
-                          profiled->rows};
+      others->profiled = {profiled->start_ns, profiled->end_ns, profiled->first_row, profiled->rows,
+                          profiled->steps};
       return *others;
     }
   }

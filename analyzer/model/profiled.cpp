@@ -4,6 +4,25 @@
 #include <optional>
 
 namespace stallscope::model {
+namespace {
+
+std::vector<ProfiledStretch> OfAllRanks(const std::vector<ProfiledStretch>& in_order) {
+  std::vector<ProfiledStretch> all;
+  for (const ProfiledStretch& next : in_order) {
+    if (all.empty() || next.start_ns >= all.back().end_ns) {
+      all.push_back(next);
+      continue;
+    }
+    ProfiledStretch& last = all.back();
+    last.end_ns = std::max(last.end_ns, next.end_ns);
+    last.open.start_ns = std::max(last.open.start_ns, next.open.start_ns);
+    last.open.end_ns = std::max(last.open.start_ns, std::min(last.open.end_ns, next.open.end_ns));
+    last.closed = last.closed && next.closed;
+  }
+  return all;
+}
+
+}  // namespace
 
 std::vector<ProfiledStretch> ProfiledStretches(const Run& run) {
   std::vector<ProfiledStretch> all;
@@ -33,7 +52,7 @@ std::vector<ProfiledStretch> ProfiledStretches(const Run& run) {
   std::sort(all.begin(), all.end(), [](const ProfiledStretch& a, const ProfiledStretch& b) {
     return a.start_ns < b.start_ns;
   });
-  return all;
+  return run.step_ranks.empty() ? all : OfAllRanks(all);
 }
 
 bool IsProfiled(const std::vector<ProfiledStretch>& stretches, const StepInterval& step) {

@@ -24,7 +24,8 @@ struct ProfiledStretch {
   bool closed = false;
 };
 
-// In order of time.
+// In order of time. Several ranks open their profilers at about the same step, and wait for each
+// other: stretches that overlap are one, open while all of them are.
 std::vector<ProfiledStretch> ProfiledStretches(const Run& run);
 // A part of the step is beside one of them.
 bool IsProfiled(const std::vector<ProfiledStretch>& stretches, const StepInterval& step);

@@ -418,7 +418,7 @@ Report MakeReport(const model::Run& run, const attribution::Attribution& attribu
   report.probed_steps = attribution.window.probed_steps;
   report.profiled_of = attribution.window.profiled_of;
   if (attribution.window.profiled.has_value()) {
-    report.profiled = attribution.window.profiled->rows;
+    report.profiled = attribution.window.profiled->steps;
   }
   report.first_epoch = attribution.window.first_epoch;
   report.cold = ColdOf(run, attribution.window);

@@ -74,8 +74,8 @@ void PrintTime(const attribution::Attribution& a, Printer& p) {
                profiled] = a.window;
   p.Line("window", start, end, first_row, rows, steps, warmup, first_epoch ? 1 : 0, probed, of);
   if (profiled.has_value()) {
-    const auto& [from, to, first, count] = *profiled;
-    p.Line("profiled", from, to, first, count);
+    const auto& [from, to, first, count, whole] = *profiled;
+    p.Line("profiled", from, to, first, count, whole);
   }
   if (cold.has_value()) {
     const auto& [cold_steps, from, to, cost, stage, slower, cause] = *cold;

@@ -106,6 +106,37 @@ model::Run Behind(int64_t behind, uint64_t closed) {
   return b.Take();
 }
 
+// The same job on two ranks, of which the second begins everything this much later.
+model::Run OnTwoRanks(model::Run run, int64_t later_ns) {
+  const auto other = [threads = static_cast<uint32_t>(run.tracks.size())](TrackId track) {
+    return TrackId{track.value + threads};
+  };
+  for (const model::Track& track : std::vector(run.tracks)) {
+    model::Track& copy = run.tracks.emplace_back(track);
+    copy.info.id = other(track.info.id);
+    copy.rank = 1;
+    for (int64_t& start_ns : copy.spans.start_ns) start_ns += later_ns;
+  }
+  for (trace::Kernel kernel : std::vector(run.rows.kernels)) {
+    kernel.track = other(kernel.track);
+    kernel.enqueued_ns += later_ns;
+    kernel.start_ns += later_ns;
+    kernel.end_ns += later_ns;
+    run.rows.kernels.push_back(kernel);
+  }
+  for (trace::Step step : std::exchange(run.rows.steps, {})) {
+    run.rows.steps.push_back(step);
+    step.track = other(step.track);
+    for (int64_t* ns :
+         {&step.requested_ns, &step.received_ns, &step.issued_ns, &step.device_done_ns}) {
+      *ns += later_ns;
+    }
+    run.rows.steps.push_back(step);
+    run.step_ranks.insert(run.step_ranks.end(), {0, 1});
+  }
+  return run;
+}
+
 int64_t Ns(const Attribution& a, Category category) { return a.breakdown[At(category)]->ns; }
 
 bool Says(const Attribution& a, const std::string& what) {
@@ -162,6 +193,7 @@ TEST_SUITE("fast") {
       CHECK(a.window.end_ns == 980);
       REQUIRE(a.window.profiled.has_value());
       CHECK(a.window.profiled->rows == 4);
+      CHECK(a.window.profiled->steps == 4);
       CHECK(a.window.profiled_of == 0);
       int64_t sum = 0;
       for (const auto& total : a.breakdown) sum += total->ns;
@@ -196,6 +228,38 @@ TEST_SUITE("fast") {
       CHECK(Ns(a, Category::kOther) == 30);
       CHECK(a.steps[1].ns[At(Category::kOther)] == 30);
     }
+  }
+
+  TEST_CASE("profiled: several ranks have the window and the shares of one") {
+    ProfiledJob job;
+    job.AddDevice(20);
+    job.Named(job.main, "evaluation", trace::SpanActivity::kEvaluation, 150, 180);
+    const model::Run one = job.Take();
+    const Attribution alone = Attribute(one);
+    const model::Run two = OnTwoRanks(one, 7);
+    const Attribution both = Attribute(two);
+    CHECK(both.window.steps == alone.window.steps);
+    CHECK(both.window.rows == 2 * alone.window.rows);
+    REQUIRE(both.window.profiled.has_value());
+    // Both profilers are open later than the first one, in whose first step the second is not.
+    CHECK(both.window.profiled->rows == 6);
+    CHECK(both.window.profiled->steps == 3);
+    PerCategory<int64_t> shared{};
+    for (const StepShare& step : both.steps) {
+      for (size_t c = 0; c < kCategories; ++c) shared[c] += step.ns[c];
+    }
+    for (const Category category :
+         {Category::kCompute, Category::kInputStall, Category::kLaunch, Category::kOther}) {
+      CAPTURE(WordFor(category));
+      CHECK(shared[At(category)] == 2 * Ns(alone, category));
+    }
+
+    // What a rank's profiler saw is lost: nothing stands for its device.
+    model::Run lost = OnTwoRanks(one, 7);
+    std::erase_if(lost.rows.kernels, [&](const trace::Kernel& kernel) {
+      return lost.tracks[kernel.track.value].rank == 1;
+    });
+    CHECK_FALSE(ProfiledWindow(lost, model::StepIntervals(lost)).has_value());
   }
 
   TEST_CASE("profiled: steps outside of the window are estimated, too") {

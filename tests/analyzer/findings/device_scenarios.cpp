@@ -229,7 +229,7 @@ std::vector<Scenario> DeviceScenarios() {
          b.run.info.job.command = {"python", "train.py"};
          b.with_spec = false;
          b.Spend(Category::kLaunch, 0.4, Bound::kLaunch);
-         b.attribution.window.profiled = {0, CaseBuilder::kStepNs, 0, 2};
+         b.attribution.window.profiled = {0, CaseBuilder::kStepNs, 0, 2, 2};
          ReadValues(b, 8);
        },
        "each of four, two", [](CaseBuilder& b) { b.attribution.window.profiled->rows = 4; }},
