@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analyzer/findings/rules/rule.h"
+#include "analyzer/model/job_spec.h"
 
 namespace stallscope::findings::loss_scale {
 namespace {
@@ -91,7 +92,7 @@ void TooSmall(const Case& c, size_t updates, std::vector<Draft>& drafts) {
 }
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
-  if (c.run.imported()) return FromNames(c, drafts);
+  if (c.run.imported() || model::IsJob(c.run)) return FromNames(c, drafts);
   const std::vector<bool> discarded = UpdatesDiscarded(c);
   const auto skipped = static_cast<size_t>(std::count(discarded.begin(), discarded.end(), true));
   if (skipped > 0) {

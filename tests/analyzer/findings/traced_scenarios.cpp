@@ -277,6 +277,19 @@ std::vector<Scenario> TracedScenarios() {
          const char* const step = "Optimizer.step#SGD.step";
          AddCall(b, "decode", {step, step});
        }},
+      {"loss-scale",
+       "the profiled steps of a job update the scale, but call the optimizer less often",
+       [](CaseBuilder& b) {
+         b.run.info.job.command = {"python", "train.py"};
+         b.with_spec = false;
+         const char* const update = "aten::_amp_update_scale_";
+         AddCall(b, "decode", {update, "Optimizer.step#SGD.step", update, update, update});
+       },
+       "it is called each time",
+       [](CaseBuilder& b) {
+         const char* const step = "Optimizer.step#SGD.step";
+         AddCall(b, "decode", {step, step, step});
+       }},
       {"block-length", "an interleave whose blocks are as long as batches",
        [](CaseBuilder& b) {
          TakeTrace(b, {{"Interleave",
