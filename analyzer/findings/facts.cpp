@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <map>
 #include <set>
 
 #include "analyzer/findings/thresholds.h"
 #include "analyzer/model/job_spec.h"
+#include "analyzer/model/ranks.h"
 
 namespace stallscope::findings {
 namespace {
@@ -172,6 +174,21 @@ const attribution::StageUse* UseOf(const Case& c, StageId stage) {
     return use.stage == stage;
   });
   return at == stages.end() ? nullptr : &*at;
+}
+
+int64_t RanksOf(const Case& c, StageId stage) {
+  std::set<uint32_t> ranks;
+  for (const model::Track& track : c.run.tracks) {
+    if (track.info.stage == stage) ranks.insert(track.rank);
+  }
+  return std::max<int64_t>(1, static_cast<int64_t>(ranks.size()));
+}
+
+int64_t CoresOfRank(const Case& c) {
+  const std::set<uint32_t> ranks(c.run.step_ranks.begin(), c.run.step_ranks.end());
+  const bool share = ranks.size() > 1 && !model::IsMergedJob(c.run);
+  const double cores = c.attribution.cpu.cores / (share ? static_cast<double>(ranks.size()) : 1);
+  return std::max<int64_t>(std::llround(cores), 1);
 }
 
 bool HasOwnThreads(const Case& c, StageId stage) {

@@ -36,6 +36,10 @@ bool LaunchesAreWorth(const Case& c);  // and are what the host works on
 bool WorthAt(const Case& c, StageId stage, std::initializer_list<Cause> causes);
 
 const attribution::StageUse* UseOf(const Case& c, StageId stage);
+// The ranks of a job whose loaders have this stage: each has its part of the stage's workers.
+int64_t RanksOf(const Case& c, StageId stage);
+// What each of the ranks that share a machine may use of it, a whole one at least.
+int64_t CoresOfRank(const Case& c);
 // Otherwise it runs in the threads of another stage, or in the trainer's.
 bool HasOwnThreads(const Case& c, StageId stage);
 // What a patch applies to: the run's spec, or the one that stands for its stages. Null without

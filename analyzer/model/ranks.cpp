@@ -7,6 +7,7 @@
 #include <numeric>
 #include <set>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -460,6 +461,55 @@ std::optional<ClockCorrection> CorrectionByCollectives(const Run& first, const R
   correction.spread_ns = MedianOf(apart);
   if (correction.spread_ns > kMostSpreadNs) return std::nullopt;
   return correction;
+}
+
+bool IsMergedJob(const Run& run) {
+  return std::any_of(run.loaders.begin(), run.loaders.end(), [](const Loader& loader) {
+    return !loader.same_as.known() && loader.name.starts_with(NameOnRank(loader.rank, ""));
+  });
+}
+
+std::optional<Run> RunOfRank(const Run& run, uint32_t rank) {
+  if (IsMergedJob(run)) return std::nullopt;
+  Run one = run;
+  one.info.rank = rank;
+  one.step_ranks.clear();
+  one.rows.steps.clear();
+  for (size_t i = 0; i < run.rows.steps.size(); ++i) {
+    if (run.RankOfStep(i) == rank) one.rows.steps.push_back(run.rows.steps[i]);
+  }
+  for (Track& track : one.tracks) {
+    if (track.rank == rank) continue;
+    track.spans = {};
+    track.tally.reset();
+  }
+  trace::ForEachTable(one.rows, [&](int, auto& table) {
+    std::erase_if(table, [&](auto& row) {
+      bool of_another = false;
+      ForEachField(row, [&](auto& field) {
+        if constexpr (std::is_same_v<std::remove_reference_t<decltype(field)>, TrackId>) {
+          of_another = of_another || (field.known() && run.tracks[field.value].rank != rank);
+        }
+      });
+      return of_another;
+    });
+  });
+  for (Loader& loader : one.loaders) {
+    if (loader.rank != rank) loader.steps = 0;
+  }
+  // The stages name the loader that stands for it.
+  for (Loader& loader : one.loaders) {
+    if (loader.rank != rank || !loader.same_as.known()) continue;
+    Loader& stands = one.loaders[loader.same_as.value];
+    const LoaderId id = stands.info.id;
+    stands.info = loader.info;
+    stands.info.id = id;
+    stands.rank = rank;
+    stands.steps = std::exchange(loader.steps, 0);
+    loader.name.clear();
+    loader.info.process = ProcessId::None();
+  }
+  return one;
 }
 
 Result<Run> MergeRanks(std::vector<Run> runs, IsCommunication is_communication) {

@@ -200,7 +200,7 @@ uint64_t JobMemory(const Workload& workload) {
   const int64_t now = LoaderOf(workload).num_workers;
   if (recorded.peak_rss_bytes == 0 || now == before) return recorded.peak_rss_bytes;
   if (!recorded.job->worker_bytes) return 0;
-  const auto each = static_cast<int64_t>(*recorded.job->worker_bytes);
+  const auto each = static_cast<int64_t>(*recorded.job->worker_bytes * recorded.ranks);
   const auto all = static_cast<int64_t>(recorded.peak_rss_bytes) + (now - before) * each;
   return static_cast<uint64_t>(std::max<int64_t>(all, each));
 }

@@ -68,6 +68,8 @@ void Price(const Priceable& run, findings::Recommendation& recommendation) {
   recommendation.gain = gain;
   recommendation.unpriced.clear();
   recommendation.assumptions = assumed;
+  const Recorded& recorded = *run.workload.recorded;
+  if (recorded.ranks > 1) recommendation.assumptions.push_back(recorded.limits.back());
   for (const std::string& missing : run.workload.calibration->unexplained) {
     recommendation.assumptions.push_back(missing);
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "analyzer/attribution/summary.h"
 #include "analyzer/attribution/system_use.h"
 #include "analyzer/model/job_spec.h"
+#include "analyzer/model/ranks.h"
 #include "analyzer/spec/spec_json.h"
 #include "replay/workload/foreign_spec.h"
 #include "replay/workload/job_costs.h"
@@ -294,6 +296,49 @@ Result<Workload> BuildJob(const model::Run& run, const attribution::Attribution&
   return workload;
 }
 
+// Its ranks' waits for batches: the longest in all.
+uint32_t LongestWaitingRank(const model::Run& run) {
+  std::map<uint32_t, int64_t> waited;
+  for (size_t i = 0; i < run.rows.steps.size(); ++i) {
+    const trace::Step& step = run.rows.steps[i];
+    waited[run.RankOfStep(i)] += step.received_ns - step.requested_ns;
+  }
+  return std::max_element(waited.begin(), waited.end(),
+                          [](const auto& a, const auto& b) { return a.second < b.second; })
+      ->first;
+}
+
+Result<Workload> BuildRanks(const model::Run& run, const attribution::Attribution& attribution,
+                            const attribution::Throughput& steps_per_s) {
+  const uint32_t rank = LongestWaitingRank(run);
+  const auto one = model::IsJob(run) ? model::RunOfRank(run, rank) : std::nullopt;
+  if (!one.has_value()) {
+    return Cannot(run, "several recordings' ranks cannot be simulated", "pass one rank's trace");
+  }
+  const std::set<uint32_t> ranks(run.step_ranks.begin(), run.step_ranks.end());
+  const auto count = static_cast<double>(ranks.size());
+  const attribution::Attribution alone = attribution::Attribute(*one);
+  STALLSCOPE_ASSIGN_OR_RETURN(Workload workload, BuildWorkload(*one, alone));
+  Recorded all = *workload.recorded;
+  if (all.cores < count) {
+    return Cannot(run, "the job has more ranks than cores",
+                  "run it with other settings (stallscope replay)");
+  }
+  all.ranks = static_cast<unsigned>(ranks.size());
+  // What the others leave, but never less than an equal share.
+  const double equal = all.other_cores + (all.cores - all.other_cores) / count;
+  all.busy_cores /= count;
+  const double left = all.busy_cores > 0 ? all.cores - (count - 1) * all.busy_cores : 0;
+  all.cores = std::max(equal, left);
+  if (all.waited_cores.has_value()) *all.waited_cores /= count;
+  TakeMeasured(attribution, steps_per_s, 1, all);
+  all.trainer.batch = all.samples_per_s / steps_per_s.samples_per_s;
+  all.limits.push_back("rank " + std::to_string(rank) + ", which waits longest, stands for all " +
+                       std::to_string(ranks.size()) + ", on the cores that the others leave");
+  workload.recorded = std::make_shared<const Recorded>(std::move(all));
+  return workload;
+}
+
 }  // namespace
 
 // What all cores did, and what the hypervisor took, without what this program burned. Of a machine
@@ -318,9 +363,7 @@ Result<Workload> BuildWorkload(const model::Run& run, const attribution::Attribu
     return Cannot(run, "the run trained on no samples, so it has no throughput",
                   "record some steps");
   }
-  if (!run.step_ranks.empty()) {
-    return Cannot(run, "a run of several ranks cannot be simulated", "pass one rank's trace");
-  }
+  if (!run.step_ranks.empty()) return BuildRanks(run, attribution, *steps_per_s);
   if (model::IsJob(run)) return BuildJob(run, attribution, *steps_per_s);
   auto recorded = std::make_shared<Recorded>();
   std::vector<std::string> names;

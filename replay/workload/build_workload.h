@@ -9,8 +9,10 @@
 namespace stallscope::replay {
 
 // An error (kInput) where nothing can be predicted from the run: no steps, no throughput, several
-// ranks, or stages whose work was not recorded. A run without a spec (an imported trace) gets one
-// with its stages, a job that of its settings. The workload keeps no reference to the run.
+// recordings' ranks, or stages whose work was not recorded. A run without a spec (an imported
+// trace) gets one with its stages, a job that of its settings. Of a job's several ranks, which wait
+// for each other, the one that waits longest for its batches stands for all, with its share of the
+// cores. The workload keeps no reference to the run.
 Result<Workload> BuildWorkload(const model::Run& run, const attribution::Attribution& attribution);
 
 // Of the cores that the run could use, the share that other programs and other virtual machines had

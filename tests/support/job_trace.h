@@ -20,12 +20,15 @@ struct JobShape {
   int64_t computes_ns = 8'000'000;
   std::string folder = "/home/u";  // of train.py
   trace::CallSite call = {};       // of the loader's constructor
+  uint32_t ranks = 1;              // processes that train
+  int64_t slower_ns = 0;           // each rank's fetching than the one's before
 };
 
 namespace job {
 
 constexpr int64_t kMs = 1'000'000;
 constexpr int64_t kFetchNs = 30 * kMs;
+constexpr uint64_t kMainPid = 700;
 
 // What a process used by the end, as two samples of each counter.
 inline void AddCounters(TraceBuilder& trace, ProcessId process, uint64_t pid, int64_t end_ns,
@@ -48,17 +51,13 @@ inline void AddCounters(TraceBuilder& trace, ProcessId process, uint64_t pid, in
 
 }  // namespace job
 
-inline void BuildJob(TraceBuilder& trace, const JobShape& shape = {}) {
+// Its stage "trainer" is all ranks'. Returns when the rank ends.
+inline int64_t AddRank(TraceBuilder& trace, const JobShape& shape, uint32_t rank,
+                       StageId& trainer) {
   using namespace job;  // NOLINT(google-build-using-namespace)
-  constexpr uint64_t kMainPid = 700;
-  trace.run.name = "train.py";
-  trace.run.device = {};
-  trace.run.folder = shape.folder;
-  trace.run.job = {{"python", "train.py", "--data", "a folder"},
-                   "3.11.2",
-                   {{"torch", "2.9.0"}},
-                   shape.exit_code};
-  const ProcessId main = trace.Process("train.py", kMainPid);
+  const uint64_t pid = kMainPid + 100 * rank;
+  const int64_t fetch_ns = kFetchNs + rank * shape.slower_ns;
+  const ProcessId main = trace.Process("train.py", pid);
   trace.loader = trace.Loader(
       {.process = main,
        .kind = "torch.utils.data.DataLoader",
@@ -73,11 +72,9 @@ inline void BuildJob(TraceBuilder& trace, const JobShape& shape = {}) {
   const StageId transport = trace.Stage("transport", "transport", shape.workers, {fetch});
   const StageId loader = trace.Stage("loader", "prefetch", 1, {transport});
   const QueueId queue = trace.Queue("loader", 2 * shape.workers, loader);
+  const uint64_t batches = uint64_t{trace.loader.value} << 48U;
   trace.loader = {};
-  const StageId trainer = trace.Stage("trainer", "trainer", 1, {loader});
-  trace.Op("Store.get", kJobScript, 17);
-  trace.Op("Resize", "/home/u/lib/transforms.py", 80);
-  trace.Lines({kJobScript, 17, {{18, 20'000'000, 96}, {19, 180'000'000, 96}}});
+  if (!trainer.known()) trainer = trace.Stage("trainer", "trainer", 1, {loader});
   const trace::StringId get = trace.Text("Store.get");
   const trace::StringId resize = trace.Text("Resize");
   const TrackId trained = trace.Thread("main", trainer, main);
@@ -86,19 +83,19 @@ inline void BuildJob(TraceBuilder& trace, const JobShape& shape = {}) {
   std::vector<TrackId> sending;
   for (uint32_t i = 0; i < shape.workers; ++i) {
     const std::string name = "worker " + std::to_string(i);
-    processes.push_back(trace.Process(name, kMainPid + 11 + i, kMainPid));
+    processes.push_back(trace.Process(name, pid + 11 + i, pid));
     fetching.push_back(trace.Thread(name, fetch, processes.back()));
     sending.push_back(trace.Thread(name + " feeder", transport, processes.back()));
   }
   if (shape.workers == 0) fetching.push_back(trained);
-  const int64_t apart = kFetchNs / std::max(1U, shape.workers);
+  const int64_t apart = fetch_ns / std::max(1U, shape.workers);
   int64_t requested = shape.trains_at_ns;
   for (uint64_t step = 0; step < shape.steps; ++step) {
     const size_t worker = step % fetching.size();
     const int64_t from =
         shape.workers == 0 ? requested : shape.trains_at_ns + apart * static_cast<int64_t>(step);
-    const int64_t to = from + kFetchNs;
-    const ItemId batch{step};
+    const int64_t to = from + fetch_ns;
+    const ItemId batch{batches | step};
     trace.OpWork(fetching[worker], fetch, get, from + 2 * kMs, to - 3 * kMs);
     trace.OpWork(fetching[worker], fetch, resize, to - 3 * kMs, to - kMs);
     trace.Work(fetching[worker], fetch, from, to, batch);
@@ -116,10 +113,29 @@ inline void BuildJob(TraceBuilder& trace, const JobShape& shape = {}) {
     requested = received + shape.computes_ns;
   }
   for (size_t i = 0; i < processes.size(); ++i) {
-    AddCounters(trace, processes[i], i == 0 ? kMainPid : kMainPid + 10 + i, requested,
+    AddCounters(trace, processes[i], i == 0 ? pid : pid + 10 + i, requested,
                 i == 0 ? trained : fetching[i - 1]);
   }
-  trace.Seal(requested + kMs);
+  return requested;
+}
+
+inline void BuildJob(TraceBuilder& trace, const JobShape& shape = {}) {
+  trace.run.name = "train.py";
+  trace.run.device = {};
+  trace.run.folder = shape.folder;
+  trace.run.job = {{"python", "train.py", "--data", "a folder"},
+                   "3.11.2",
+                   {{"torch", "2.9.0"}},
+                   shape.exit_code};
+  trace.Op("Store.get", kJobScript, 17);
+  trace.Op("Resize", "/home/u/lib/transforms.py", 80);
+  trace.Lines({kJobScript, 17, {{18, 20'000'000, 96}, {19, 180'000'000, 96}}});
+  StageId trainer;
+  int64_t end_ns = 0;
+  for (uint32_t rank = 0; rank < shape.ranks; ++rank) {
+    end_ns = std::max(end_ns, AddRank(trace, shape, rank, trainer));
+  }
+  trace.Seal(end_ns + job::kMs);
 }
 
 }  // namespace stallscope::test

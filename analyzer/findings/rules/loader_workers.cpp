@@ -29,6 +29,19 @@ int64_t MoreWorkers(double share, int64_t now, double busy) {
   return std::min(std::max<int64_t>(2 * now, std::llround(enough)), kMostWorkers);
 }
 
+// A stage has the workers of all ranks; a loader's setting is for one.
+int64_t WorkersOfRank(const Case& c, StageId stage) {
+  const int64_t ranks = RanksOf(c, stage);
+  return (static_cast<int64_t>(UseOf(c, stage)->workers) + ranks - 1) / ranks;
+}
+
+// "2 workers", "2 workers on each of 4 ranks".
+std::string NowWith(const Case& c, StageId stage) {
+  const int64_t ranks = RanksOf(c, stage);
+  return Counted(static_cast<uint64_t>(std::max<int64_t>(1, WorkersOfRank(c, stage))), "worker") +
+         (ranks > 1 ? fmt::format(" on each of {} ranks", ranks) : "");
+}
+
 // The loader's workers are threads of the stage that fetches; they collate as well.
 bool HasWorkers(const Case& c, StageId stage) {
   const LoaderId loader = c.run.stages[stage.value].loader;
@@ -93,14 +106,12 @@ void CheckJob(const Case& c, LoaderId loader, std::vector<Draft>& drafts) {
   std::stable_sort(stages.begin(), stages.end(), [&](StageId a, StageId b) {
     return Blamed(c, a, kAnyWork) > Blamed(c, b, kAnyWork);
   });
-  const attribution::StageUse* use = UseOf(c, stages.front());
-  const int64_t cores = std::max<int64_t>(std::llround(c.attribution.cpu.cores), 1);
   const bool has_workers = HasWorkers(c, stages.front());
-  const auto now = static_cast<int64_t>(has_workers ? use->workers : 0);
+  const int64_t now = has_workers ? WorkersOfRank(c, stages.front()) : 0;
   // Work on the CPU needs cores; waiting does not.
   const bool waits = waiting > share / 2;
   int64_t workers = has_workers ? MoreWorkers(share, now, busy) : WorkersToHide(share);
-  if (!waits) workers = std::min(workers, cores);
+  if (!waits) workers = std::min(workers, CoresOfRank(c));
   // A worker without a shard is idle.
   if (const int64_t shards = ShardsOf(c.run.loaders[loader.value]); shards > 0) {
     workers = std::min(workers, shards);
@@ -116,7 +127,7 @@ void CheckJob(const Case& c, LoaderId loader, std::vector<Draft>& drafts) {
       c, stages.front(), share,
       has_workers
           ? fmt::format("{} of step time is spent waiting for {}, with {} busy {} of the time",
-                        Percent(share), name, Counted(static_cast<uint64_t>(now), "worker"),
+                        Percent(share), name, NowWith(c, stages.front()),
                         Percent(std::min(busy, 1.0)))
           : fmt::format("the trainer's own thread spends {} of step time in {}: num_workers is 0",
                         Percent(share), name));
@@ -184,10 +195,10 @@ void CheckLoop(const Case& c, StageId stage, const model::Loader& loader,
   const bool waits = Blamed(c, stage, {Cause::kIo, Cause::kBlocked}) > share / 2;
   const std::optional<Helpers> helpers = HelpersOf(loader, waits);
   if (!alone && !helpers) return;
-  const auto now = static_cast<int64_t>(alone ? 0 : std::max(1U, use.workers));
+  const int64_t now = alone ? 0 : std::max<int64_t>(1, WorkersOfRank(c, stage));
   int64_t wanted = alone ? WorkersToHide(share) : MoreWorkers(share, now, use.utilization);
   if (!waits) {
-    wanted = std::min(wanted, std::max<int64_t>(std::llround(c.attribution.cpu.cores), 1));
+    wanted = std::min(wanted, CoresOfRank(c));
   }
   if (wanted <= now) return;
   const std::string name = NameOf(c, stage);
@@ -197,7 +208,7 @@ void CheckLoop(const Case& c, StageId stage, const model::Loader& loader,
                           "prepares batches ahead",
                           Percent(share), name)
             : fmt::format("{} of step time is spent waiting for {}, with {} busy {} of the time",
-                          Percent(share), name, Counted(static_cast<uint64_t>(now), "worker"),
+                          Percent(share), name, NowWith(c, stage),
                           Percent(std::min(use.utilization, 1.0))));
   const double burned =
       use.busy_ns > 0 ? static_cast<double>(use.cpu_ns) / static_cast<double>(use.busy_ns) : 0;

@@ -130,6 +130,36 @@ TEST_SUITE("fast") {
     CHECK(model::LoaderOf(run, run.stages[1].id, run.processes[1].id) == LoaderId{0});
   }
 
+  TEST_CASE("one of a job's ranks is a run of its own") {
+    const model::Run run = TwoRanks();
+    const auto first = model::RunOfRank(run, 0);
+    const auto second = model::RunOfRank(run, 1);
+    REQUIRE(first.has_value());
+    REQUIRE(second.has_value());
+    CHECK(first->rows.steps.size() == 3);
+    CHECK(second->rows.steps.size() == 3);
+    CHECK(second->step_ranks.empty());
+    CHECK(second->RankOfStep(0) == 1);
+    CHECK(second->rows.steps[0].requested_ns == run.rows.steps[1].requested_ns);
+    CHECK(first->tracks[3].spans.size() == 0);
+    CHECK(second->tracks[3].spans.size() == 1);
+    // The loader that stands for both is that of the rank.
+    CHECK(first->loaders[0].info.process == run.loaders[0].info.process);
+    CHECK(second->loaders[0].name == "loader");
+    CHECK(second->loaders[0].info.process == run.loaders[1].info.process);
+    CHECK(second->loaders[0].steps == 3);
+    CHECK(second->loaders[1].steps == 0);
+    CHECK(model::LoaderOf(*second, run.stages[1].id, run.processes[3].id) == LoaderId{0});
+    CHECK(model::JobSpecOf(*second) == model::JobSpecOf(run));
+
+    // Of two recordings, each is a run already.
+    CHECK_FALSE(model::IsMergedJob(run));
+    auto merged = model::MergeRanks({TwoRanks(), TwoRanks()});
+    REQUIRE(merged.ok());
+    CHECK(model::IsMergedJob(merged.value()));
+    CHECK_FALSE(model::RunOfRank(merged.value(), 1).has_value());
+  }
+
   TEST_CASE("ranks have their launcher's numbers, if it told each of another one") {
     const auto ranks = [](std::optional<uint32_t> first, std::optional<uint32_t> second) {
       JobTrace job;

@@ -182,6 +182,31 @@ TEST_SUITE("fast") {
     }
   }
 
+  TEST_CASE("on several ranks, a loader's workers and cores are those of one, and it is priced") {
+    const auto found = [](uint32_t ranks, uint32_t cores, int64_t computes_ns) {
+      stallscope::test::TraceBuilder trace;
+      trace.run.host.cores_online = cores;
+      stallscope::test::BuildJob(
+          trace, {.workers = 1, .steps = 60, .computes_ns = computes_ns, .ranks = ranks});
+      const stallscope::model::Run run = LoadedRun(trace);
+      for (Finding& row : stallscope::replay::AnswerOn(run, Attribute(run), true).findings) {
+        if (row.id == "loader-workers") return std::move(row);
+      }
+      return Finding();
+    };
+    const Finding one = found(1, 4, 8'000'000);
+    const Finding four = found(4, 16, 8'000'000);
+    CHECK(one.text.find("with 1 worker busy") != std::string::npos);
+    CHECK(four.text.find("with 1 worker on each of 4 ranks busy") != std::string::npos);
+    REQUIRE(one.recommendation.has_value());
+    REQUIRE(four.recommendation.has_value());
+    CHECK(one.recommendation->patch == four.recommendation->patch);
+    REQUIRE(four.recommendation->gain.has_value());
+    CHECK(four.recommendation->gain->predicted ==
+          doctest::Approx(one.recommendation->gain->predicted).epsilon(0.1));
+    CHECK(four.recommendation->assumptions.back().find("stands for all 4") != std::string::npos);
+  }
+
   TEST_CASE("a finding without a patch is left alone") {
     Finding row;
     row.id = "balanced";

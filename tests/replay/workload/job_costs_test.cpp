@@ -409,6 +409,37 @@ TEST_SUITE("fast") {
     CHECK(BuildWorkload(run, Attribute(run)).ok());
   }
 
+  TEST_CASE("job costs: the rank that waits longest stands for all, with its part of the cores") {
+    const auto built = [](uint32_t ranks, uint32_t cores, uint32_t workers = 2) {
+      TraceBuilder trace;
+      trace.run.host.cores_online = cores;
+      BuildJob(trace, {.workers = workers, .steps = 40, .ranks = ranks, .slower_ns = 6'000'000});
+      const Run run = LoadedRun(trace);
+      return BuildWorkload(run, Attribute(run));
+    };
+    const auto one = built(1, 4);
+    const auto two = built(2, 8);
+    REQUIRE(one.ok());
+    REQUIRE_MESSAGE(two.ok(), two.error().Line());
+    const auto& alone = *one.value().recorded;
+    const auto& both = *two.value().recorded;
+    CHECK(both.ranks == 2);
+    CHECK(both.cores == alone.cores);
+    CHECK(both.trainer.batch == doctest::Approx(32).epsilon(0.12));  // the second is slower
+    CHECK(both.job->loader.num_workers == 2);
+    // Of the second rank, which is the slower one.
+    REQUIRE(both.job->batches.size() == alone.job->batches.size());
+    const auto fetch_ns = [](const auto& recorded) {
+      const auto& fetch = recorded.job->batches[5].fetch;
+      return fetch.cpu_ns + fetch.blocked_ns + fetch.io_ns;
+    };
+    CHECK(fetch_ns(both) == doctest::Approx(fetch_ns(alone) + 6e6).epsilon(0.02));
+    CHECK(both.limits.back().find("rank 1, which waits longest, stands for all 2") == 0);
+    REQUIRE(built(2, 8, 0).ok());
+
+    CHECK_FALSE(built(2, 1).ok());
+  }
+
   TEST_CASE("job costs: what grain's threads do is shared evenly among batches") {
     const auto built = [](const char* settings) {
       const Run run = LoadingAhead().Made(settings);
