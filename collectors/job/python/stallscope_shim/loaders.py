@@ -27,6 +27,7 @@ _places = {}  # id of a DataLoader → (weak reference, place, the lines that le
 _loaders = {}  # id of a DataLoader → (weak reference, Loader)
 _again = {}  # how a DataLoader was constructed → (weak reference to the last one, Loader)
 _constructed = 0
+met = set()  # the knobs of the user's settings that some call has taken
 trainer = None  # the stage
 _feeds = []  # stages in front of the trainer
 _torch_folder = ""
@@ -408,16 +409,19 @@ def class_name(obj):
 def apply_settings(cls):
     """Where the user asked for other settings, the constructor gets them. This alone stands in the
     call chain, and only in such a run."""
-    wanted = [s for s in session.settings().get("set", [])
-              if isinstance(s, dict) and str(s.get("knob", "")).partition(".")[0].startswith("loader")
-              and str(s.get("knob")).partition(".")[2] in _KNOBS]
-    if not wanted:
+    meant_for_loaders = [
+        s for s in session.settings().get("set", [])
+        if isinstance(s, dict) and str(s.get("knob", "")).partition(".")[0].startswith("loader")]
+    wanted = [s for s in meant_for_loaders if str(s["knob"]).partition(".")[2] in _KNOBS]
+    if not meant_for_loaders:
         return
     import atexit
     import inspect
 
-    pid, met = os.getpid(), set()
-    atexit.register(lambda: os.getpid() == pid and _tell_unmet(wanted, met))
+    pid = os.getpid()
+    atexit.register(lambda: os.getpid() == pid and _tell_unmet(meant_for_loaders))
+    if not wanted:
+        return
     original = cls.__init__
     signature = inspect.signature(original)
 
@@ -444,12 +448,16 @@ def apply_settings(cls):
     cls.__init__ = wrapped(original, before)
 
 
-def _tell_unmet(wanted, met):
+def _tell_unmet(wanted):
     """A replay looks for itself whether there is still a loader at a setting's place."""
     for setting in wanted:
-        if _constructed and setting["knob"] not in met and not isinstance(setting.get("where"), dict):
-            session.say("%s was not set: the job made %d of PyTorch's loaders" %
-                        (setting["knob"], _constructed))
+        knob = setting["knob"]
+        if knob in met or isinstance(setting.get("where"), dict):
+            continue
+        if knob.partition(".")[2] not in _KNOBS:
+            session.say("%s was not set: no call of the job's takes it" % knob)
+        elif _constructed:
+            session.say("%s was not set: the job made %d of PyTorch's loaders" % (knob, _constructed))
 
 
 def _meant(setting, place, ordinal):

@@ -37,6 +37,7 @@ def _value(knob, place=None):
         else:
             meant = _takes(setting.get("calls"), where)
         if meant:
+            loaders.met.add(setting["knob"])
             return setting.get("value")
     return None
 

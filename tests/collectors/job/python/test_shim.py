@@ -442,6 +442,10 @@ class Settings(Case):
         self.assertEqual(["loader3.num_workers was not set: the job made 2 of PyTorch's loaders"],
                          session.said)
 
+    def test_what_no_loader_takes_is_said(self):
+        session = self.record("evaluated", settings={"set": [{"knob": "loader.prefetch", "value": 4}]})
+        self.assertEqual(["loader.prefetch was not set: no call of the job's takes it"], session.said)
+
     def test_what_cannot_be_set_is_said(self):
         session = self.record("batch_sampler", settings=self.knobs(batch_size=9))
         self.assertEqual(["batch_size was not changed: the job's batch sampler decides it"],
