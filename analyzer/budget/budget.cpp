@@ -147,6 +147,11 @@ MaybeFault ReadLimits(const json& check, const JsonPath& path, BudgetCheck& into
     return Fault{path, "the check of " + Quoted(into.metric) + " has no limit",
                  "give it 'min', 'max' or 'max_regression'"};
   }
+  for (const auto& [name, limit] : {std::pair("min", into.min), std::pair("max", into.max)}) {
+    if (limit.value_or(0) > 1 && into.metric.ends_with(".fraction")) {
+      return Fault{path / name, "a fraction is never above 1", "write 0.1 for 10%"};
+    }
+  }
   if (into.min && into.max && *into.min > *into.max) {
     return Fault{path / "min", "min is larger than max", "no value satisfies both"};
   }

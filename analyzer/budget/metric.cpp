@@ -245,6 +245,11 @@ std::optional<MetricFault> ReadMetric(std::string_view text, Metric& metric) {
   for (const std::string& figure : known) {
     if (figure.starts_with(pattern + ".")) inside.push_back(figure);
   }
+  // "input_stall" for "breakdown.input_stall.fraction".
+  for (const std::string& figure : known) {
+    const bool names = ("." + figure + ".").find("." + pattern + ".") != std::string::npos;
+    if (inside.empty() && names && figure.ends_with(".fraction")) inside.push_back(figure);
+  }
   const std::string nearest = Nearest(pattern, inside.empty() ? known : inside);
   fault.hint = "the nearest is " + Quoted(WithRows(nearest, metric));
   return fault;

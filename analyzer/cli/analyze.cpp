@@ -1,11 +1,13 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdio>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "analyzer/base/escape.h"
 #include "analyzer/budget/budget.h"
 #include "analyzer/cli/outputs.h"
 #include "analyzer/cli/program.h"
@@ -26,6 +28,16 @@ struct AnalyzeArguments {
   bool first_epoch = false;
   std::unique_ptr<ReportOutputs> outputs;
 };
+
+// For a log that has no report: what its exit code is about.
+void SayMissed(const std::vector<report::CheckRow>& checks) {
+  for (const report::CheckRow& check : checks) {
+    if (check.level != report::CheckLevel::kError || check.outcome == report::Outcome::kPass) {
+      continue;
+    }
+    std::fprintf(stderr, "stallscope: budget: %s\n", Printable(check.text).c_str());
+  }
+}
 
 // The base runs against this one, where the budget needs them.
 Result<std::optional<compare::Comparison>> AgainstBase(const AnalyzeArguments& arguments,
@@ -75,6 +87,10 @@ Result<int> RunAnalyze(const AnalyzeArguments& arguments) {
       outputs, inconclusive_fails, [&](report::Form form, const report::FormOptions& options) {
         return report::Write(report, form, options);
       }));
+  const bool printed = std::any_of(outputs.begin(), outputs.end(), [](const ReportOutput& output) {
+    return output.form == report::Form::kText && output.path.empty();
+  });
+  if (report.budget.has_value() && exit_code != 0 && !printed) SayMissed(*report.budget);
   return exit_code;
 }
 

@@ -106,7 +106,11 @@ Result<KnobField> FindKnob(spec_pb::Spec& spec, std::string_view path) {
   if (job && path.starts_with(kEnv) && path.size() > kEnv.size()) {
     return AddVariable(spec, path.substr(kEnv.size()));
   }
-  const std::string near = Near(path, known);
+  std::string near = Near(path, known);
+  const auto whole = std::find_if(known.begin(), known.end(), [&](const std::string& candidate) {
+    return candidate.ends_with('.' + std::string(path));
+  });
+  if (near.empty() && whole != known.end()) near = *whole;
   const std::string nearest = !near.empty() ? "the nearest path is " + Quoted(near)
                               : job         ? "give loader.FIELD, job.threads or env.NAME"
                                             : "give STAGE.FIELD, transfer.FIELD or trainer.FIELD";

@@ -100,8 +100,12 @@ Status Launcher::Start(const std::vector<std::string>& command,
   }
   close(failed[0]);
   if (pid_ > 0) return {};
+  const char* hint = error == ENOENT   ? "check the command after --"
+                     : error == EACCES ? "make it executable, or put its interpreter in front: -- "
+                                         "python train.py"
+                                       : "";
   return Error{ErrorKind::kRun, std::string("cannot be started: ") + std::strerror(error),
-               Printable(command[0]), error == ENOENT ? "check the command after --" : ""};
+               Printable(command[0]), hint};
 }
 
 // It has this process's group and cgroup, and blocks every signal: what it was sent stays pending.

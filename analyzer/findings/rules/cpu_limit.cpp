@@ -27,7 +27,9 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   Draft draft = About(c, StageId::None(), share,
                       fmt::format("{}: more workers would only wait for each other", *who));
   ShowCounter(draft, c, "process.run_wait", "threads that were ready but had no core");
-  ShowCounter(draft, c, "cgroup.throttled", "time held back by the quota");
+  if (c.attribution.cpu.throttled.value_or(0) > 0) {
+    ShowCounter(draft, c, "cgroup.throttled", "time held back by the quota");
+  }
   RecommendUnpriced(
       draft, "do less work per element, or give the run more cores", {},
       "this run does not show how fast the program is on more cores: record it there");

@@ -92,6 +92,7 @@ TEST_SUITE("fast") {
     CHECK(Has(Bad(Checks(R"({"metric": "trust.dropped", "max": 1, "level": "fatal"})")), "'warn'"));
     CHECK(Has(Bad(Checks(R"({"metric": "throughput.samples_per_s", "max_regression": 5})")),
               "0.05 is 5%"));
+    CHECK(Has(Bad(Checks(R"({"metric": "breakdown.sync.fraction", "max": 10})")), "0.1 for 10%"));
     CHECK(Has(Bad(Checks(R"({"metric": "trust.spans", "max_regression": 0.1})")), "nearest"));
     CHECK(Has(Bad(Checks("3")), "must be an object"));
     CHECK(Has(Bad("[]"), "must be an object"));
@@ -106,6 +107,7 @@ TEST_SUITE("fast") {
     CHECK(Has(nearest("stages[decode].utilisation"), "'stages[decode].utilization'"));
     CHECK(Has(nearest("stages.utilization"), "'stages[NAME].utilization'"));
     CHECK(Has(nearest("breakdown.input_stall"), "'breakdown.input_stall.ns'"));
+    CHECK(Has(nearest("input_stall"), "'breakdown.input_stall.fraction'"));
     CHECK(Has(nearest("stages[decode.utilization"), "not closed"));
     CHECK(Has(nearest("verdict.text"), "nearest"));
     CHECK(Has(nearest(""), "nearest"));

@@ -150,6 +150,8 @@ TEST_SUITE("fast") {
           std::string::npos);
     CHECK(WhyNotSet(spec, "shuffle", "4").find("has fields of its own") != std::string::npos);
     CHECK(WhyNotSet(spec, "seeds", "4").find("'seed'") != std::string::npos);
+    CHECK(WhyNotSet(spec, "strategy.replicas", "4").find("'trainer.strategy.replicas'") !=
+          std::string::npos);
     CHECK(WhyNotSet(spec, "", "4").find("no setting has the path ''") != std::string::npos);
     CHECK(WhyNotSet(spec, "decode.map.parallelism", "4") != "set");
     CHECK(WhyNotSet(spec, "stages", "[]") != "set");

@@ -81,6 +81,9 @@ TEST_SUITE("fast") {
     std::string content;
     std::ifstream(place.trace) >> content;
     CHECK(content == "earlier");
+    CHECK(place.Run({place.trace})
+              .err.find("Permission denied; make it executable, or put its "
+                        "interpreter in front") != std::string::npos);
     CHECK(place.NothingLeft());
   }
 
