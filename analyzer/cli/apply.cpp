@@ -1,5 +1,5 @@
-// `stallscope apply`: shows the diff of the user's own source that a finding proposes, then writes
-// it.
+// `stallscope apply`: shows the diff of the user's own source that a finding or a patch makes, then
+// writes it.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -34,6 +34,7 @@ struct ApplyArguments {
   std::string trace;
   std::string finding;
   std::string stage;
+  std::string patch;
   bool yes = false;
 };
 
@@ -161,13 +162,40 @@ Result<std::string> ChangedContent(const SourceChange& change) {
   return content;
 }
 
-Status RunApply(const ApplyArguments& arguments) {
+// Of a patch that tune has written, say.
+Result<std::vector<SourceChange>> ChangesOfPatch(const ApplyArguments& arguments,
+                                                 const model::Run& run) {
+  STALLSCOPE_ASSIGN_OR_RETURN(const Patch patch, ReadPatchFile(arguments.patch));
+  std::vector<SourceChange> changes = findings::SourceChangesOf(run, patch);
+  if (!findings::DiffOf(changes).empty()) return changes;
+  std::vector<std::string> by_hand;
+  for (const SourceChange& change : changes) {
+    by_hand.insert(by_hand.end(), change.by_hand.begin(), change.by_hand.end());
+  }
+  const std::string settings = AsSettings(patch);
+  return Error{ErrorKind::kUsage, "the patch cannot be written as a diff", arguments.patch,
+               !by_hand.empty()    ? AllOf(by_hand, "; ")
+               : !settings.empty() ? "run the job with" + settings
+                                   : "change the spec with stallscope patch"};
+}
+
+Result<std::vector<SourceChange>> ChangesOf(const ApplyArguments& arguments) {
+  if (arguments.finding.empty() == arguments.patch.empty()) {
+    return Error{ErrorKind::kUsage, "apply needs either --finding ID or --patch FILE",
+                 arguments.trace, "stallscope analyze lists findings, tune writes patches"};
+  }
   STALLSCOPE_ASSIGN_OR_RETURN(const workbench::Opened opened,
                               workbench::Open({arguments.trace}, PrintWarnings()));
+  if (!arguments.patch.empty()) return ChangesOfPatch(arguments, *opened.run);
   const report::Report report = workbench::Analyze(opened);
   STALLSCOPE_ASSIGN_OR_RETURN(const report::FindingRow* const row, Chosen(arguments, report));
+  return row->changes;
+}
+
+Status RunApply(const ApplyArguments& arguments) {
+  STALLSCOPE_ASSIGN_OR_RETURN(const std::vector<SourceChange> changes, ChangesOf(arguments));
   const auto each = [&](auto&& act) -> Status {
-    for (const SourceChange& change : row->changes) {
+    for (const SourceChange& change : changes) {
       if (change.diff.empty()) continue;
       STALLSCOPE_ASSIGN_OR_RETURN(const std::string content, ChangedContent(change));
       STALLSCOPE_RETURN_IF_ERROR(act(change, content));
@@ -179,8 +207,8 @@ Status RunApply(const ApplyArguments& arguments) {
     files += (files.empty() ? "" : ", ") + change.file;
     return {};
   }));
-  STALLSCOPE_RETURN_IF_ERROR(WriteOutput("", ShownDiff(findings::DiffOf(row->changes))));
-  for (const SourceChange& change : row->changes) {
+  STALLSCOPE_RETURN_IF_ERROR(WriteOutput("", ShownDiff(findings::DiffOf(changes))));
+  for (const SourceChange& change : changes) {
     for (const std::string& text : change.by_hand) {
       std::fprintf(stderr, "stallscope: note: %s\n", Printable(text).c_str());
     }
@@ -201,11 +229,12 @@ Status RunApply(const ApplyArguments& arguments) {
 void AddApply(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<ApplyArguments>();
   CLI::App* command = app.add_subcommand(
-      "apply", "Show the diff that a finding proposes for a recorded job's source, and write it");
+      "apply", "Show the diff that a finding or a patch makes of a job's source, and write it");
   command->add_option("TRACE", arguments->trace, "Recorded run")->required();
   command->add_option("--finding", arguments->finding, "Finding ID, as in the report")
-      ->type_name("ID")
-      ->required();
+      ->type_name("ID");
+  command->add_option("--patch", arguments->patch, "Settings of the job, as stallscope tune writes")
+      ->type_name("FILE");
   command->add_option("--stage", arguments->stage, "Stage, if several have this finding");
   command->add_flag("--yes", arguments->yes, "Write without asking");
   command->callback([arguments, &exit_code] {

@@ -141,6 +141,10 @@ void PrintResult(const TuneArguments& arguments, const workbench::TuneSubject& s
                                     : ""));
   if (!arguments.output.empty()) {
     Line(IsJob(subject.spec()) ? "settings" : "spec", arguments.output);
+    if (!findings::DiffOf(subject.SourceChanges(ResultOf(tuned))).empty()) {
+      Line("to apply",
+           ShellCommand({"stallscope", "apply", arguments.input, "--patch", arguments.output}));
+    }
   }
   for (const std::string& note : subject.notes()) Sentence("note", note);
 }

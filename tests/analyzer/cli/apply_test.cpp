@@ -96,6 +96,35 @@ TEST_SUITE("fast") {
     CHECK(WithFour(job.content()) == Script(kChanged));
   }
 
+  TEST_CASE("apply: a patch of settings is written as a finding's change is") {
+    Job job;
+    const auto apply = [&](const std::string& patch) {
+      REQUIRE(WriteFileAtomically(job.dir() / "best.json", patch).ok());
+      return RunStallscope(
+          {"apply", job.dir() / "run.sst", "--patch", job.dir() / "best.json", "--yes"});
+    };
+    const ProgramResult unknown = apply(R"([{"op": "set", "path": "job.threads", "value": 1}])");
+    CHECK(unknown.exit_code == 2);
+    CHECK(OneLine(unknown.err));
+    CHECK(Has(unknown.err,
+              "best.json: the patch cannot be written as a diff; run the job with "
+              "--set job.threads=1"));
+    CHECK(job.content() == Script(kCall));
+    const ProgramResult done =
+        apply(R"([{"op": "set", "path": "loader.num_workers", "value": 4}])");
+    CHECK_MESSAGE(done.exit_code == 0, done.err);
+    CHECK(job.content() == Script(kChanged));
+
+    for (const std::vector<std::string>& both :
+         {std::vector<std::string>{}, {"--finding", "order", "--patch", job.dir() / "best.json"}}) {
+      std::vector<std::string> words = {"apply", job.dir() / "run.sst"};
+      words.insert(words.end(), both.begin(), both.end());
+      const ProgramResult neither = RunStallscope(words);
+      CHECK(neither.exit_code == 2);
+      CHECK(Has(neither.err, "apply needs either --finding ID or --patch FILE"));
+    }
+  }
+
   TEST_CASE("apply: without a terminal and --yes nothing is written") {
     Job job;
     const ProgramResult done = job.Apply({});
