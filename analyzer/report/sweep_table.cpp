@@ -14,6 +14,8 @@ namespace {
 
 // What a line of a terminal has room for.
 constexpr size_t kNameWidth = 30;
+// A rate of this part of the fastest is as good.
+constexpr double kAsFast = 0.99;
 
 // --- Cells ---
 
@@ -223,10 +225,14 @@ std::optional<double> RateOf(const SweepRow& row) {
 }
 
 std::optional<size_t> BestRow(const SweepTable& table) {
+  double fastest = 0;
+  for (const SweepRow& row : table.rows) fastest = std::max(fastest, RateOf(row).value_or(0));
   std::optional<size_t> best;
+  const auto memory = [&](size_t i) { return table.rows[i].memory_bytes.value_or(UINT64_MAX); };
   for (size_t i = 0; i < table.rows.size(); ++i) {
     const auto rate = RateOf(table.rows[i]);
-    if (rate && (!best || *rate > *RateOf(table.rows[*best]))) best = i;
+    if (!rate.has_value() || *rate < kAsFast * fastest) continue;
+    if (!best.has_value() || memory(i) < memory(*best)) best = i;
   }
   return best;
 }

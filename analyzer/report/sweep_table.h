@@ -64,7 +64,8 @@ struct SweepTable {
 
 // What ranks a row: its measured rate, else the predicted one; nothing for a row that failed.
 std::optional<double> RateOf(const SweepRow& row);
-// The fastest row.
+// Of the rows that are hardly slower than the fastest, the one that needs the least memory, else
+// the first.
 std::optional<size_t> BestRow(const SweepTable& table);
 // The rows that no other row beats in throughput without using more memory, sorted by memory.
 std::vector<size_t> ParetoFront(const SweepTable& table);

@@ -80,6 +80,17 @@ TEST_SUITE("fast") {
     CHECK_FALSE(BestRow(SweepTable()).has_value());
   }
 
+  TEST_CASE("of rows that are as fast, the best is the one with the least memory, else the first") {
+    SweepTable table;
+    table.rows = {Row("4", 500, 0, 10), Row("6", 546, 0, 30), Row("7", 548, 0, 20),
+                  Row("8", 549, 0, 40)};
+    CHECK(BestRow(table) == 2);
+    for (auto& row : table.rows) row.memory_bytes.reset();
+    CHECK(BestRow(table) == 1);
+    table.rows[3].predicted->samples_per_s = 560;
+    CHECK(BestRow(table) == 3);
+  }
+
   TEST_CASE("the Pareto front has every row that no other beats with as little memory") {
     SweepTable table;
     table.rows = {Row("slow small", 0, 100, 10), Row("slow large", 0, 100, 20),
