@@ -212,10 +212,10 @@ void NameTheStage(const model::Run& run, const Attribution& attribution, Verdict
     Doubt(kSlightDoubt, "another stage is blamed more than half as much", verdict);
   }
   if (share(most_cause, most) < 0.5) {
-    Doubt(
-        kSlightDoubt,
-        fmt::format("no cause explains half of what '{}' is blamed for", run.NameOf(verdict.stage)),
-        verdict);
+    Doubt(kSlightDoubt,
+          fmt::format("waiting for '{}' has several causes, none of them more than half",
+                      run.NameOf(verdict.stage)),
+          verdict);
   }
   if (verdict.cause == Cause::kUnknown) {
     Doubt(kStrongDoubt, "the trace does not show what delayed the stage", verdict);

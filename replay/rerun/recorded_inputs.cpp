@@ -78,7 +78,7 @@ RerunPlan PlanRerun(const model::Run& run, const Spec& spec, const std::string& 
 
 std::string RerunPlan::Reason() const {
   if (!recorded_here) return "it was recorded on another machine or by another user";
-  if (job.has_value()) return "it is a program of your own, which may write what it writes";
+  if (job.has_value()) return "it runs your own program, which may write its files again";
   return "it reads outside the folder where it was recorded: " + Joined(outside);
 }
 

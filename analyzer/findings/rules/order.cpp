@@ -59,7 +59,8 @@ extern const Rule kRule = {
         .tf_data =
             R"py(ds = ds.map({stage}, num_parallel_calls=tf.data.AUTOTUNE, deterministic=False))py",
         .pytorch =
-            R"py(loader = DataLoader(dataset, batch_size, num_workers=num_workers, in_order=False))py",
+            R"py(# in_order: from torch 2.6 on
+loader = DataLoader(dataset, batch_size, num_workers=num_workers, in_order=False))py",
     }};
 
 }  // namespace stallscope::findings::order

@@ -108,17 +108,17 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
 
 }  // namespace
 
-extern const Rule kRule = {
-    .id = "stragglers",
-    .row = 24,
-    .shortens = Parts(Category::kInputStall),
-    .check = Check,
-    .advice = {
-        .tf_data = R"py(options = tf.data.Options()
+extern const Rule kRule = {.id = "stragglers",
+                           .row = 24,
+                           .shortens = Parts(Category::kInputStall),
+                           .check = Check,
+                           .advice = {
+                               .tf_data = R"py(options = tf.data.Options()
 options.deterministic = False
 ds = ds.with_options(options))py",
-        .pytorch =
-            R"py(loader = DataLoader(dataset, batch_size, num_workers=num_workers, in_order=False))py",
-    }};
+                               .pytorch =
+                                   R"py(# in_order: from torch 2.6 on
+loader = DataLoader(dataset, batch_size, num_workers=num_workers, in_order=False))py",
+                           }};
 
 }  // namespace stallscope::findings::stragglers

@@ -149,7 +149,7 @@ TEST_SUITE("fast") {
       CHECK(point["error"].is_null());
       CHECK(point["runs"][0]["steps"] == 20);
     }
-    CHECK(Has(done.out, "random numbers"));
+    CHECK(Has(done.out, "random augmentation"));
     // One run is missing: it alone is made.
     std::filesystem::remove(recorded.job / "pids");
     sweep["points"][1]["runs"] = nlohmann::ordered_json::array();
