@@ -122,7 +122,8 @@ def check_metrics(out, scratch):
         metrics.append(path.replace("CATEGORY", "compute"))
     budget = Path(scratch) / "budget.json"
     budget.write_text(json.dumps({"schema": "stallscope.budget/1", "checks": [
-        {"metric": metric, "max": 1e30, "level": "warn"} for metric in metrics]}))
+        {"metric": metric, "max": 1 if metric.endswith(".fraction") else 1e30, "level": "warn"}
+        for metric in metrics]}))
     checked = subprocess.run(
         [BUILD / "bin/stallscope", "analyze", SOURCE / "sample_traces/input_decode.sst", "--no-price",
          "--budget", budget], capture_output=True, text=True)
