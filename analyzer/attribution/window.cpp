@@ -167,14 +167,11 @@ uint32_t RankOf(const model::Run& run, const trace::Kernel& kernel) {
   return kernel.track.known() ? run.tracks[kernel.track.value].rank : run.info.rank;
 }
 
-// Whether the run has the profiler's data for this window, of each rank with a device: a file may
-// be lost.
+// Whether the run has the profiler's data for this window, of each rank: a file may be lost.
 bool IsJoined(const model::Run& run, const model::TimeRange& open) {
   const auto within = [&](int64_t ns) { return ns >= open.start_ns && ns < open.end_ns; };
-  std::set<uint32_t> missing;
-  for (const model::Track& track : run.tracks) {
-    if (track.info.on_device()) missing.insert(track.rank);
-  }
+  std::set<uint32_t> missing(run.step_ranks.begin(), run.step_ranks.end());
+  if (missing.empty() && HasDevice(run)) missing.insert(run.info.rank);
   const size_t ranks = missing.size();
   for (const trace::Kernel& kernel : run.rows.kernels) {
     if (within(kernel.start_ns)) missing.erase(RankOf(run, kernel));

@@ -178,8 +178,10 @@ const attribution::StageUse* UseOf(const Case& c, StageId stage) {
 
 int64_t RanksOf(const Case& c, StageId stage) {
   std::set<uint32_t> ranks;
+  const attribution::StageUse* const use = UseOf(c, stage);
+  const StageId threads = use != nullptr && use->runs_in.known() ? use->runs_in : stage;
   for (const model::Track& track : c.run.tracks) {
-    if (track.info.stage == stage) ranks.insert(track.rank);
+    if (track.info.stage == threads) ranks.insert(track.rank);
   }
   return std::max<int64_t>(1, static_cast<int64_t>(ranks.size()));
 }

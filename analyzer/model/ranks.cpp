@@ -501,11 +501,15 @@ std::optional<Run> RunOfRank(const Run& run, uint32_t rank) {
   for (Loader& loader : one.loaders) {
     if (loader.rank != rank || !loader.same_as.known()) continue;
     Loader& stands = one.loaders[loader.same_as.value];
-    const LoaderId id = stands.info.id;
-    stands.info = loader.info;
-    stands.info.id = id;
-    stands.rank = rank;
-    stands.steps = std::exchange(loader.steps, 0);
+    // A rank that was restarted has several: the one that fed most steps.
+    if (stands.rank != rank || loader.steps > stands.steps) {
+      const LoaderId id = stands.info.id;
+      stands.info = loader.info;
+      stands.info.id = id;
+      stands.rank = rank;
+      stands.steps = loader.steps;
+    }
+    loader.steps = 0;
     loader.name.clear();
     loader.info.process = ProcessId::None();
   }

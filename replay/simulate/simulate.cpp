@@ -27,10 +27,22 @@ struct Subject {
   }
 };
 
+// What the other ranks leave of the cores if they burn as much, but at least an equal share: with
+// that it shows what a rank burns.
+double CoresOfRank(const Workload& workload, uint64_t batches, Unknowns unknowns) {
+  const double all = UsableCores(*workload.recorded);
+  const unsigned ranks = workload.recorded->ranks;
+  if (ranks <= 1) return all;
+  const double share = all / ranks;
+  const SimulatedRun run = RunJob(SetupOf(workload, share, unknowns), 1, batches);
+  const double burned = run.end_ns > 0 ? run.cpu_ns / run.end_ns : share;
+  return std::max(share, all - (ranks - 1) * burned);
+}
+
 Result<Subject> SubjectOf(const Workload& workload, uint64_t batches,
                           Unknowns unknowns = Unknowns::kLeast, Ends ends = Ends::kMiddle) {
   if (workload.recorded->job != nullptr) {
-    const double cores = UsableCores(*workload.recorded);
+    const double cores = CoresOfRank(workload, batches, unknowns);
     return Subject{SetupOf(workload, cores, unknowns), cores, false};
   }
   STALLSCOPE_ASSIGN_OR_RETURN(Network network, BuildNetwork(workload, batches, ends));
@@ -248,7 +260,7 @@ SelfCheck CheckRecorded(const Recorded& recorded, const Repetition& simulated) {
     shares.push_back({"the trainer waits for its input", *recorded.input_stall, simulated.exposed,
                       kStallsDiffer});
   }
-  const double cpu = simulated.run.cpu_ns / time;
+  const double cpu = recorded.ranks * simulated.run.cpu_ns / time;
   // CPU that no stage has matters where the cores are short, or are thought to be.
   const double busy = recorded.busy_cores / std::max(1.0, recorded.cores);
   const double simulated_busy = cpu / std::max(1.0, recorded.cores);
@@ -257,7 +269,7 @@ SelfCheck CheckRecorded(const Recorded& recorded, const Repetition& simulated) {
         {"the cores are in use", std::min(1.0, busy), std::min(1.0, simulated_busy), kBusyDiffers});
   }
   if (recorded.waited_cores.has_value() && recorded.cores_known) {
-    const double waited = simulated.run.waited_ns / time;
+    const double waited = recorded.ranks * simulated.run.waited_ns / time;
     shares.push_back({"threads that are ready wait for each core",
                       std::min(1.0, *recorded.waited_cores / recorded.cores),
                       std::min(1.0, waited / recorded.cores), kWaitsDiffer});

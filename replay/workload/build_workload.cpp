@@ -296,12 +296,13 @@ Result<Workload> BuildJob(const model::Run& run, const attribution::Attribution&
   return workload;
 }
 
-// Its ranks' waits for batches: the longest in all.
-uint32_t LongestWaitingRank(const model::Run& run) {
-  std::map<uint32_t, int64_t> waited;
-  for (size_t i = 0; i < run.rows.steps.size(); ++i) {
+// By its waits for batches in the window.
+uint32_t LongestWaitingRank(const model::Run& run, const attribution::Window& window) {
+  std::map<uint32_t, double> waited = {{run.step_ranks.front(), 0}};
+  for (size_t i = window.first_row; i < window.first_row + window.rows; ++i) {
     const trace::Step& step = run.rows.steps[i];
-    waited[run.RankOfStep(i)] += step.received_ns - step.requested_ns;
+    waited[run.RankOfStep(i)] +=
+        static_cast<double>(step.received_ns) - static_cast<double>(step.requested_ns);
   }
   return std::max_element(waited.begin(), waited.end(),
                           [](const auto& a, const auto& b) { return a.second < b.second; })
@@ -310,27 +311,20 @@ uint32_t LongestWaitingRank(const model::Run& run) {
 
 Result<Workload> BuildRanks(const model::Run& run, const attribution::Attribution& attribution,
                             const attribution::Throughput& steps_per_s) {
-  const uint32_t rank = LongestWaitingRank(run);
+  const uint32_t rank = LongestWaitingRank(run, attribution.window);
   const auto one = model::IsJob(run) ? model::RunOfRank(run, rank) : std::nullopt;
   if (!one.has_value()) {
     return Cannot(run, "several recordings' ranks cannot be simulated", "pass one rank's trace");
   }
   const std::set<uint32_t> ranks(run.step_ranks.begin(), run.step_ranks.end());
-  const auto count = static_cast<double>(ranks.size());
   const attribution::Attribution alone = attribution::Attribute(*one);
   STALLSCOPE_ASSIGN_OR_RETURN(Workload workload, BuildWorkload(*one, alone));
   Recorded all = *workload.recorded;
-  if (all.cores < count) {
+  if (all.cores < static_cast<double>(ranks.size())) {
     return Cannot(run, "the job has more ranks than cores",
                   "run it with other settings (stallscope replay)");
   }
   all.ranks = static_cast<unsigned>(ranks.size());
-  // What the others leave, but never less than an equal share.
-  const double equal = all.other_cores + (all.cores - all.other_cores) / count;
-  all.busy_cores /= count;
-  const double left = all.busy_cores > 0 ? all.cores - (count - 1) * all.busy_cores : 0;
-  all.cores = std::max(equal, left);
-  if (all.waited_cores.has_value()) *all.waited_cores /= count;
   TakeMeasured(attribution, steps_per_s, 1, all);
   all.trainer.batch = all.samples_per_s / steps_per_s.samples_per_s;
   all.limits.push_back("rank " + std::to_string(rank) + ", which waits longest, stands for all " +

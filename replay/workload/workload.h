@@ -97,7 +97,7 @@ struct Recorded {
   bool cpu_known = true;               // else all of a stage's time is assumed to be CPU time
   double other_cores = 0;              // that something else on the machine used meanwhile
   double busy_cores = 0;               // that the run itself used
-  unsigned ranks = 1;                  // of a job, on these cores times as many
+  unsigned ranks = 1;                  // of a job, which share these cores; the costs are of one
   std::optional<double> waited_cores;  // threads of it that were ready, but had none
   std::optional<double> input_stall;   // share of the step time
   double wake_ns = 0;                  // from an event to when a thread that slept for it runs

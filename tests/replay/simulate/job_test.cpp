@@ -87,6 +87,22 @@ TEST_SUITE("fast") {
     CHECK(RateWith(one, 4) == Near(100, 0.03));
   }
 
+  TEST_CASE("job: ranks share the cores, and what one does not burn is for the others") {
+    const auto rate = [](MadeJob job, int64_t workers, unsigned ranks, double cores) {
+      job.recorded.ranks = ranks;
+      job.recorded.cores = cores;
+      return RateWith(std::move(job), workers);
+    };
+    // Each of two ranks could burn all cores, and gets a half of them.
+    const MadeJob burns(CostMs(30), CostMs(2));
+    CHECK(rate(burns, 4, 2, 4) == Near(rate(burns, 4, 1, 2), 0.05));
+    CHECK(rate(burns, 4, 2, 4) < 0.7 * rate(burns, 4, 1, 4));
+    // They wait for most of the time, so each has nearly all.
+    const MadeJob waits(CostMs(2, 40), CostMs(2));
+    CHECK(rate(waits, 8, 2, 2) == Near(rate(waits, 8, 1, 2), 0.1));
+    CHECK(rate(waits, 8, 2, 2) > rate(waits, 8, 1, 1));
+  }
+
   TEST_CASE("job: serializing and its undoing are work of the worker and of the main process") {
     MadeJob job(CostMs(0, 1), CostMs(5));
     job.costs.batches[0].receive = CostMs(5);

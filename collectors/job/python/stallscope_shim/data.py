@@ -149,7 +149,7 @@ def _index_known(iterator, _):
         item = owner.base | iterator.__dict__.get("_send_idx", owner.count)
         used = owner.index_at, time, cpu - owner.index_cpu
         ring.later(_drawing(owner, iterator).words(owner.loader.sampler, *used) +
-                          ring.work(owner.loader.sampler, item, *used))
+                   ring.work(owner.loader.sampler, item, *used))
         owner.stamp = time, cpu
         if probe.mine is not None:
             owner.stamp = probe.pay(owner.loader, "sampler", owner.index_at, owner.index_cpu, time, cpu)
@@ -172,7 +172,7 @@ def _next_data(iterator):
     owner = iterator.__dict__.get(KEY)
     if owner is None:
         return
-    owner.index_at = None
+    owner.index_at = owner.poll_at = None
     owner.starts = False
     owner.outer = None if steps.making is None else steps.making()
     if worker.current is not None or owner.outer is not None or (

@@ -455,7 +455,8 @@ def _tell_unmet(wanted):
         if knob in met or isinstance(setting.get("where"), dict):
             continue
         if knob.partition(".")[2] not in _KNOBS:
-            session.say("%s was not set: no call of the job's takes it" % knob)
+            if trainer is not None:
+                session.say("%s was not set: no call of the job's takes it" % knob)
         elif _constructed:
             session.say("%s was not set: the job made %d of PyTorch's loaders" % (knob, _constructed))
 

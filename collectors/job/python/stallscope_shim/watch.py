@@ -103,8 +103,8 @@ class Field(Written):
             if self.give is not None:
                 return self.give(obj, value)
         except Exception as error:
-            self.read = self.give = None
             _stand_back(self.label, error)
+            self.read = self.give = None
         return value
 
 
