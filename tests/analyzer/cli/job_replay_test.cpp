@@ -80,7 +80,7 @@ TEST_SUITE("fast") {
     CHECK(Has(done.err, "the re-run runs python3 small_job.py in " + recorded.job.path()));
     CHECK(Has(done.err, "and what the command writes"));
     CHECK(Has(done.out, "measured "));
-    CHECK(Has(done.out, "random numbers"));
+    CHECK(Has(done.out, "random augmentation"));
     const auto info = nlohmann::json::parse(recorded.Run({"info", out, "--format", "json"}).out);
     CHECK(info["steps"] == 20);
     const auto report =
