@@ -44,6 +44,15 @@ std::string AllOf(const std::vector<std::string>& texts, const char* between) {
 
 bool HasDiff(const report::FindingRow& row) { return !findings::DiffOf(row.changes).empty(); }
 
+// What no diff can write.
+std::vector<std::string> ByHand(const std::vector<SourceChange>& changes) {
+  std::vector<std::string> texts;
+  for (const SourceChange& change : changes) {
+    texts.insert(texts.end(), change.by_hand.begin(), change.by_hand.end());
+  }
+  return texts;
+}
+
 // --set for each knob, if the change is one that only a spec can have.
 std::string AsSettings(const Patch& patch) {
   std::string text;
@@ -59,10 +68,7 @@ std::string AsSettings(const Patch& patch) {
 Error NothingToWrite(const ApplyArguments& arguments, const report::FindingRow& row) {
   Error error{ErrorKind::kUsage, "finding " + Quoted(row.id) + " changes no line of code",
               arguments.trace, "run stallscope analyze for its advice"};
-  std::vector<std::string> by_hand;
-  for (const SourceChange& change : row.changes) {
-    by_hand.insert(by_hand.end(), change.by_hand.begin(), change.by_hand.end());
-  }
+  const std::vector<std::string> by_hand = ByHand(row.changes);
   if (!row.recommendation.has_value()) return error;
   const findings::Recommendation& recommendation = *row.recommendation;
   const std::string settings = recommendation.of_stages ? "" : AsSettings(recommendation.patch);
@@ -168,10 +174,7 @@ Result<std::vector<SourceChange>> ChangesOfPatch(const ApplyArguments& arguments
   STALLSCOPE_ASSIGN_OR_RETURN(const Patch patch, ReadPatchFile(arguments.patch));
   std::vector<SourceChange> changes = findings::SourceChangesOf(run, patch);
   if (!findings::DiffOf(changes).empty()) return changes;
-  std::vector<std::string> by_hand;
-  for (const SourceChange& change : changes) {
-    by_hand.insert(by_hand.end(), change.by_hand.begin(), change.by_hand.end());
-  }
+  const std::vector<std::string> by_hand = ByHand(changes);
   const std::string settings = AsSettings(patch);
   return Error{ErrorKind::kUsage, "the patch cannot be written as a diff", arguments.patch,
                !by_hand.empty()    ? AllOf(by_hand, "; ")
@@ -208,10 +211,8 @@ Status RunApply(const ApplyArguments& arguments) {
     return {};
   }));
   STALLSCOPE_RETURN_IF_ERROR(WriteOutput("", ShownDiff(findings::DiffOf(changes))));
-  for (const SourceChange& change : changes) {
-    for (const std::string& text : change.by_hand) {
-      std::fprintf(stderr, "stallscope: note: %s\n", Printable(text).c_str());
-    }
+  for (const std::string& text : ByHand(changes)) {
+    std::fprintf(stderr, "stallscope: note: %s\n", Printable(text).c_str());
   }
   if (!arguments.yes && !AskedYes("write this to " + files + "?")) {
     return Error{ErrorKind::kUsage, "not written", files, "pass --yes to write it"};
