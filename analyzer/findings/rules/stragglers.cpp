@@ -59,9 +59,14 @@ Patch LettingOthersPass(const Case& c, StageId stage) {
   return Setting(spec.stages[at].name + ".buffer_size", kHidingPrefetch);
 }
 
-// Not of the machine, or of how workers send what they made: the element would wait so again, and
-// another one would not.
+// Not of the machine, or of how workers send what they made, or as long as any other: the element
+// would wait so again, and another one would not.
 bool IsOfTheElement(const Case& c, const attribution::Straggler& straggler) {
+  const attribution::StageUse* const use = UseOf(c, straggler.stage);
+  if (use != nullptr &&
+      static_cast<double>(straggler.element_ns) < kStragglerSlower * use->service_ns.p50) {
+    return false;
+  }
   switch (straggler.cause) {
     case Cause::kCpuContention:
     case Cause::kLock:

@@ -66,6 +66,14 @@ std::vector<Scenario> RunScenarios() {
        [](CaseBuilder& b) {
          for (auto& straggler : b.attribution.stragglers) straggler.element_ns = 9'000'000;
        }},
+      {"stragglers", "a step waits for one element that takes twice as long as others",
+       [](CaseBuilder& b) {
+         b.Stall("read", Cause::kIo, 0.1);
+         AddStragglers(b, 2);
+         b.UseOf("read").service_ns.p50 = 20'000'000;
+       },
+       "every element takes as long",
+       [](CaseBuilder& b) { b.UseOf("read").service_ns.p50 = 40'000'000; }},
       {"slow-shard", "all of them from one file",
        [](CaseBuilder& b) {
          b.Stall("read", Cause::kIo, 0.1);
