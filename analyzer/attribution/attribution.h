@@ -252,6 +252,9 @@ struct DeviceIdle {
   uint64_t launches = 0;         // a graph is one
 };
 
+// A run is not believed whose cores other programs had to this share.
+constexpr double kOthersDisturb = 0.10;
+
 struct CpuUse {
   double cores = 0;                        // that the run could use: affinity and quota
   std::optional<double> process_busy;      // cores that the process used
@@ -262,6 +265,8 @@ struct CpuUse {
   std::optional<double> disk_bytes_per_s;  // read from the disk
   // Of the window, of one trainer's thread: ready, without a core.
   std::optional<double> trainer_run_wait;
+  // Of all cores' time: what other programs had, and other virtual machines.
+  std::optional<double> others;
 };
 
 // The model's arithmetic: per step with a full batch, all replicas together.

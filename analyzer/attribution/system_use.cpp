@@ -354,6 +354,16 @@ std::optional<double> RunWaitOfTrainers(const model::Run& run, const Window& win
   return std::min(1.0, sum / static_cast<double>(trainers.size()));
 }
 
+// What all cores did, and what the hypervisor took, without what this program burned. Of a machine
+// with more cores than the run may use, its share.
+std::optional<double> PartOfOthers(const trace::HostInfo& host, const std::optional<double>& busy,
+                                   const CpuUse& use) {
+  if (!busy.has_value() || !use.process_busy.has_value() || use.cores <= 0) return std::nullopt;
+  const double online = std::max<double>(host.cores_online, use.cores);
+  const double stolen = use.steal.value_or(0) * online;
+  return std::clamp((*busy + stolen - *use.process_busy) / online, 0.0, 1.0);
+}
+
 }  // namespace
 
 CpuUse UseOfCpu(const model::Run& run, const Window& window, const CounterRates& counters) {
@@ -374,6 +384,7 @@ CpuUse UseOfCpu(const model::Run& run, const Window& window, const CounterRates&
   use.throttled = counters.Rate("cgroup.throttled", rank);
   use.steal = counters.Rate("cpu.steal", rank);
   if (use.steal.has_value() && host.cores_online > 0) *use.steal /= host.cores_online;
+  use.others = PartOfOthers(host, counters.Rate("cpu.busy", rank), use);
   const auto per_second = [&](std::string_view name) {
     auto rate = counters.Rate(name, rank);
     if (rate.has_value()) *rate *= static_cast<double>(kNsPerSecond);

@@ -12,6 +12,7 @@
 #include "analyzer/model/job_spec.h"
 #include "analyzer/spec/job_knobs.h"
 #include "analyzer/spec/spec_json.h"
+#include "analyzer/words/words.h"
 
 namespace stallscope::compare {
 namespace {
@@ -166,6 +167,20 @@ void WarnOfLoss(const Runs& runs, std::vector<std::string>& warnings) {
   }
 }
 
+// One line for a side: of many runs on a busy machine each would say the same.
+void WarnOfOthers(const Runs& runs, std::string_view side, std::vector<std::string>& warnings) {
+  double most = 0;
+  size_t disturbed = 0;
+  for (const RunSummary& run : runs) {
+    most = std::max(most, run.others);
+    if (run.others > attribution::kOthersDisturb) ++disturbed;
+  }
+  if (disturbed == 0) return;
+  warnings.push_back(fmt::format(
+      "other programs had up to {} of the cores in {} of {} {}: the answer may be theirs",
+      words::Percent(most), disturbed, words::Counted(runs.size(), fmt::format("{} run", side))));
+}
+
 std::optional<Spec> OneSpec(const Runs& runs, const std::string& side,
                             std::vector<std::string>& warnings) {
   std::optional<Spec> spec;
@@ -185,7 +200,7 @@ std::optional<Spec> OneSpec(const Runs& runs, const std::string& side,
   return spec;
 }
 
-// Other hosts, cores and devices; lost data.
+// Other hosts, cores and devices; lost data; other programs at work.
 std::vector<std::string> WarningsOf(const Runs& base, const Runs& now) {
   std::vector<std::string> warnings;
   WarnWhereDifferent(
@@ -205,6 +220,8 @@ std::vector<std::string> WarningsOf(const Runs& base, const Runs& now) {
       warnings);
   WarnOfLoss(base, warnings);
   WarnOfLoss(now, warnings);
+  WarnOfOthers(base, "base", warnings);
+  WarnOfOthers(now, "new", warnings);
   return warnings;
 }
 
@@ -272,6 +289,7 @@ RunSummary Summarise(const model::Run& run, const attribution::Attribution& attr
   summary.digest = run.info.digest;
   summary.complete = run.quality.Complete();
   summary.cores_allowed = CoresOf(run.info.host);
+  summary.others = attribution.cpu.others.value_or(0);
   summary.host = run.info.host.name;
   summary.device_kind = run.info.device.kind;
   summary.device_name = run.info.device.name;

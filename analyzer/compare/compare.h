@@ -45,6 +45,7 @@ struct RunSummary {
   std::string digest;
   bool complete = true;
   double cores_allowed = 0;  // by affinity and quota; 0 where unknown
+  double others = 0;         // of all cores' time, what other programs had
   std::string host;
   std::string device_kind;
   std::string device_name;
@@ -92,8 +93,9 @@ struct Comparison {
   std::vector<StageChange> stages;  // the base's in order, then new ones
   // Of the spec, or of the settings of a job's loaders; nothing if a side has none, or several.
   std::optional<Patch> spec_change;
-  bool same_data = true;              // by digests, if both sides have one
-  std::vector<std::string> warnings;  // other hosts, cores, devices, data; lost data; odd runs
+  bool same_data = true;  // by digests, if both sides have one
+  std::vector<std::string>
+      warnings;  // other hosts, cores, devices, data, programs; lost data; odd runs
 };
 
 // Both sides need at least one run.

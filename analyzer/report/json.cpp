@@ -221,7 +221,8 @@ Json CpuTree(const attribution::CpuUse& cpu) {
           {"steal", OrNull(cpu.steal)},
           {"read_bytes_per_s", OrNull(cpu.read_bytes_per_s)},
           {"disk_bytes_per_s", OrNull(cpu.disk_bytes_per_s)},
-          {"trainer_run_wait", OrNull(cpu.trainer_run_wait)}};
+          {"trainer_run_wait", OrNull(cpu.trainer_run_wait)},
+          {"others", OrNull(cpu.others)}};
 }
 
 Json ArithmeticTree(const std::optional<attribution::Arithmetic>& arithmetic) {

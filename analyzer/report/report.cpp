@@ -439,6 +439,12 @@ Report MakeReport(const model::Run& run, const attribution::Attribution& attribu
         " of the window the trainer's thread was ready without a core (cpu.trainer_run_wait), and "
         "what of that is not in a wait for input is in compute");
   }
+  if (attribution.cpu.others.value_or(0) > attribution::kOthersDisturb) {
+    report.trust.limits.push_back("other programs had " + words::Percent(*attribution.cpu.others) +
+                                  " of the cores during this run (cpu.others): it may be faster "
+                                  "without them, and another run may differ by more than the "
+                                  "intervals say");
+  }
   report.devices = attribution.devices;
   for (const auto& use : attribution.kernels) {
     report.kernels.push_back({std::string(run.Text(use.name)), use.count, use.ns, use.fraction});

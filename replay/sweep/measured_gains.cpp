@@ -36,7 +36,7 @@ std::string DisturbedBy(const Point& base, const Point& point) {
   }
   for (const auto& [one, whose] : {std::pair(&point, "its"), std::pair(&base, "the base's")}) {
     const double others = OthersIn(*one);
-    if (others > kDisturbing) {
+    if (others > kOthersDisturb) {
       return "other programs had " + words::Percent(others) + " of the cores in " + whose + " runs";
     }
   }

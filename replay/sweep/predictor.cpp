@@ -131,8 +131,9 @@ std::optional<VerifiedPrediction> Predictor::VerifiedOf(const Point& point) cons
     if (run.host != recorded.host) return std::nullopt;
   }
   // Neither the recording nor a run shows what the model is worth if other programs took part.
-  const bool disturbed = recorded.other_cores > kDisturbing * recorded.cores;
-  if (disturbed || SpreadOf(point) > kSteady || OthersIn(point) > kDisturbing) return std::nullopt;
+  const bool disturbed = recorded.other_cores > kOthersDisturb * recorded.cores;
+  if (disturbed || SpreadOf(point) > kSteady || OthersIn(point) > kOthersDisturb)
+    return std::nullopt;
   const Rate& predicted = *point.predicted;
   const double widening = workload().calibration->widening;
   return VerifiedPrediction{

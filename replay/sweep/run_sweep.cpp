@@ -267,7 +267,7 @@ Result<Outcome> SweepWorker::MeasureQuietly(const Spec& spec, const RunWish& wis
     }
   }
   const bool measured = !outcome.failed.has_value() && !outcome.stopped;
-  const bool disturbed = outcome.figure.others > least + kDisturbing;
+  const bool disturbed = outcome.figure.others > least + kOthersDisturb;
   const bool cold = outcome.figure.from_disk > warmest + kColdShare;
   if (!measured || (!disturbed && !cold) || !FilledBy(spec, outcome.rerun).empty()) return outcome;
   STALLSCOPE_ASSIGN_OR_RETURN(Outcome again, work_.bench->Measure(spec, wish));

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analyzer/attribution/attribution.h"
 #include "analyzer/base/result.h"
 #include "analyzer/spec/patch.h"
 #include "analyzer/spec/spec.h"
@@ -108,8 +109,7 @@ double SpreadOf(const Point& point);
 // Replays of one configuration that differ by more than this were disturbed: repeats of a steady
 // run on an idle machine stay within a few percent.
 constexpr double kSteady = 0.10;
-// Nor is a run believed whose cores other programs had to this share.
-constexpr double kDisturbing = 0.10;
+using attribution::kOthersDisturb;
 // A run that read this share from the disk began cold, unless a repeat of it does the same.
 constexpr double kColdShare = 0.10;
 // The most that other programs had of the cores in one of its runs.

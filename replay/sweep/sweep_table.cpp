@@ -1,5 +1,8 @@
 #include "replay/sweep/sweep_table.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -67,6 +70,26 @@ void NoteTheBest(const Sweep& sweep, size_t first_row, report::SweepTable& table
   }
 }
 
+// Work that never ends affects all runs alike, and no repeat shows it.
+std::string OthersAtWork(const Sweep& sweep) {
+  double most = 0;
+  size_t disturbed = 0;
+  size_t runs = 0;
+  for (size_t i = 0; i < Configurations(sweep); ++i) {
+    for (const RunFigure& run : ConfigurationAt(sweep, i).runs) {
+      ++runs;
+      if (run.others <= kOthersDisturb) continue;
+      ++disturbed;
+      most = std::max(most, run.others);
+    }
+  }
+  if (disturbed == 0) return "";
+  return fmt::format(
+      "other programs had up to {} of the cores in {} of {}: rates may be off by "
+      "more than their intervals",
+      words::Percent(most), disturbed, words::Counted(runs, "run"));
+}
+
 }  // namespace
 
 report::SweepTable TableOf(const Sweep& sweep) {
@@ -88,6 +111,9 @@ report::SweepTable TableOf(const Sweep& sweep) {
       errors.points,     errors.median, errors.p95, errors.covered, errors.median_half_width,
       errors.best_within};
   table.warnings = sweep.warnings;
+  if (std::string others = OthersAtWork(sweep); !others.empty()) {
+    table.warnings.push_back(std::move(others));
+  }
   return table;
 }
 

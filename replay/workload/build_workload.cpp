@@ -255,7 +255,8 @@ void TakeMachine(const model::Run& run, const attribution::Attribution& attribut
         return use.cpu_ns + use.blocked_ns + use.contention_ns > 0;
       });
   recorded.cores = recorded.cores_known ? std::max(1.0, attribution.cpu.cores) : kManyCores;
-  recorded.other_cores = OthersShare(run, attribution) * attribution.cpu.cores;
+  const attribution::CpuUse& cpu = attribution.cpu;
+  recorded.other_cores = std::min(cpu.others.value_or(0), kMostOthers) * cpu.cores;
   recorded.busy_cores = attribution.cpu.process_busy.value_or(0);
   recorded.waited_cores = attribution.cpu.run_wait;
   const auto& stall = attribution.breakdown[attribution::At(attribution::Category::kInputStall)];
@@ -334,18 +335,6 @@ Result<Workload> BuildRanks(const model::Run& run, const attribution::Attributio
 }
 
 }  // namespace
-
-// What all cores did, and what the hypervisor took, without what this program burned. Of a machine
-// with more cores than the run may use, its share.
-double OthersShare(const model::Run& run, const attribution::Attribution& attribution) {
-  const attribution::CounterRates rates(run, attribution.window);
-  const auto busy = rates.Rate("cpu.busy", run.info.rank);
-  const attribution::CpuUse& cpu = attribution.cpu;
-  if (!busy.has_value() || !cpu.process_busy.has_value() || cpu.cores <= 0) return 0;
-  const double online = std::max<double>(run.info.host.cores_online, cpu.cores);
-  const double stolen = cpu.steal.value_or(0) * online;
-  return std::clamp((*busy + stolen - *cpu.process_busy) / online, 0.0, kMostOthers);
-}
 
 Result<Workload> BuildWorkload(const model::Run& run, const attribution::Attribution& attribution) {
   const std::optional<attribution::Throughput> steps_per_s = attribution::StepRate(attribution);

@@ -15,8 +15,4 @@ namespace stallscope::replay {
 // cores. The workload keeps no reference to the run.
 Result<Workload> BuildWorkload(const model::Run& run, const attribution::Attribution& attribution);
 
-// Of the cores that the run could use, the share that other programs and other virtual machines had
-// meanwhile; at most 0.3, since they may have less the next time. 0 where the run does not show it.
-double OthersShare(const model::Run& run, const attribution::Attribution& attribution);
-
 }  // namespace stallscope::replay

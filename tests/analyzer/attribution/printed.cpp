@@ -128,8 +128,9 @@ void PrintDevices(const attribution::Attribution& a, Printer& p) {
 }
 
 void PrintMachine(const attribution::Attribution& a, Printer& p) {
-  const auto& [cores, busy, run_wait, throttled, steal, read, disk, trainer_run_wait] = a.cpu;
-  p.Line("cpu", cores, busy, run_wait, throttled, steal, read, disk, trainer_run_wait);
+  const auto& [cores, busy, run_wait, throttled, steal, read, disk, trainer_run_wait, others] =
+      a.cpu;
+  p.Line("cpu", cores, busy, run_wait, throttled, steal, read, disk, trainer_run_wait, others);
   const auto& [peak, on_device, available, limit, stages] = a.memory;
   p.Line("memory", peak, on_device, available, limit);
   for (const auto& [stage, bytes] : stages) p.Line(" held", stage, bytes);

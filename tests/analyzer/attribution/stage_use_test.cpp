@@ -331,6 +331,7 @@ TEST_SUITE("fast") {
     counter("process.run_wait", 0.5);
     counter("cgroup.throttled", 0.1);
     counter("cpu.steal", 0.4);
+    counter("cpu.busy", 2);
     counter("io.requested", 2);
     AddSteps(b, 3);
     const CpuUse use = Attribute(b.Take()).cpu;
@@ -338,6 +339,7 @@ TEST_SUITE("fast") {
     CHECK(*use.run_wait == Approx(0.5));
     CHECK(*use.throttled == Approx(0.1));
     CHECK(*use.steal == Approx(0.1));
+    CHECK(*use.others == Approx((2 + 0.4 - 1.75) / 4));
     CHECK(*use.read_bytes_per_s == Approx(2e9));
     CHECK(!use.disk_bytes_per_s.has_value());
   }
@@ -367,6 +369,7 @@ TEST_SUITE("fast") {
     REQUIRE(use.trainer_run_wait.has_value());
     CHECK(*use.trainer_run_wait == Approx(0.2));
     CHECK_FALSE(Attribute(RunBuilder().Take()).cpu.run_wait.has_value());
+    CHECK_FALSE(use.others.has_value());
   }
 
   TEST_CASE("cross-check: least capacity against most blame") {

@@ -316,6 +316,11 @@ TEST_SUITE("fast") {
     CHECK(other_data.warnings.size() == 4);
     now.complete = false;
     CHECK(Says(Compare({base}, {now}), "b.sst: part of this run was lost"));
+    now.others = 0.09;
+    CHECK_FALSE(Says(Compare({base}, {now}), "other programs"));
+    now.others = 0.31;
+    CHECK(Says(Compare({base}, {base, now}),
+               "other programs had up to 31.0% of the cores in 1 of 2 new runs"));
   }
 
   TEST_CASE("runs without a throughput are left out") {

@@ -201,7 +201,15 @@ TEST_SUITE("fast") {
     replay::SetMeasuredGains({sweep}, report);
     CHECK(report.findings[5].recommendation->measured->disturbed ==
           "other programs had 15.0% of the cores in its runs");
+    const auto says = [&](std::string_view what) {
+      const auto warnings = replay::TableOf(sweep).warnings;
+      return std::any_of(warnings.begin(), warnings.end(), [&](const std::string& warning) {
+        return warning.find(what) != std::string::npos;
+      });
+    };
+    CHECK(says("other programs had up to 15.0% of the cores in 1 of"));
     sweep.points[2].runs.front().others = 0.05;
+    CHECK_FALSE(says("other programs"));
     replay::SetMeasuredGains({sweep}, report);
     CHECK(report.findings[5].recommendation->measured->disturbed.empty());
     sweep.base.runs.push_back({{125, 124, 126}, 40, 0, "here"});
