@@ -100,12 +100,6 @@ void Doubt(double factor, std::string why, Verdict& verdict) {
   verdict.doubts.push_back(std::move(why));
 }
 
-// Without a device track such time counts as compute.
-bool HostWaitsForCores(const Attribution& attribution) {
-  return attribution.devices.empty() &&
-         attribution.cpu.trainer_run_wait.value_or(0) >= kModerateShare;
-}
-
 // How near the run is to another bound.
 void DoubtTheBound(const Attribution& attribution, const std::array<Candidate, 4>& candidates,
                    Verdict& verdict) {
@@ -114,11 +108,11 @@ void DoubtTheBound(const Attribution& attribution, const std::array<Candidate, 4
   const Candidate& second = candidates[1];
   switch (verdict.bound) {
     case Bound::kCompute:
-      if (HostWaitsForCores(attribution)) {
+      if (const double waits = ReadyWithoutCore(attribution); waits > 0) {
         Doubt(kPlainDoubt,
               fmt::format("the trainer computes on the host, and for {} of step time its thread "
                           "is ready without a core",
-                          words::Percent(*attribution.cpu.trainer_run_wait)),
+                          words::Percent(waits)),
               verdict);
       }
       if (first.fraction < kNamesTheBound - kNear) return;
@@ -324,19 +318,31 @@ std::string_view PhraseFor(Category category) {
   return category == Category::kInputStall ? "waiting for input" : attribution::WordFor(category);
 }
 
-std::string AlsoOf(const std::array<Candidate, 4>& candidates, Bound bound) {
-  std::string also;
+std::string LackOfCores(const Attribution& attribution, const Candidate& first, Bound bound) {
+  const double waits = ReadyWithoutCore(attribution);
+  if (bound == Bound::kCompute || waits <= first.fraction) return "";
+  return fmt::format(
+      "for up to {} of step time the trainer's thread is ready without a core, more "
+      "than {} takes: fewer busy threads, or more cores, help first",
+      words::Percent(waits), PhraseFor(first.category));
+}
+
+std::string AlsoOf(const Attribution& attribution, const std::array<Candidate, 4>& candidates,
+                   Bound bound) {
+  std::string also = LackOfCores(attribution, candidates[0], bound);
+  bool first = true;
   for (const Candidate& candidate : candidates) {
     if (candidate.bound == bound || candidate.fraction < kModerateShare) continue;
     const std::string share = words::Percent(candidate.fraction);
     const std::string gain = words::Factor(1 / std::max(1e-3, 1 - candidate.fraction));
     const std::string_view what = PhraseFor(candidate.category);
-    if (also.empty()) {
-      also = fmt::format("{} takes {} of step time: without it the run would be at most {} as fast",
-                         what, share, gain);
-    } else {
-      also += fmt::format("; {} takes {}: at most {}", what, share, gain);
-    }
+    if (!also.empty()) also += "; ";
+    also += first ? fmt::format(
+                        "{} takes {} of step time: without it the run would be at most {} "
+                        "as fast",
+                        what, share, gain)
+                  : fmt::format("{} takes {}: at most {}", what, share, gain);
+    first = false;
   }
   return also;
 }
@@ -356,6 +362,13 @@ std::string_view WordFor(Bound bound) {
   constexpr std::array<std::string_view, 7> kWords = {
       "input", "transfer", "compute", "launch", "communication", "balanced", "inconclusive"};
   return kWords[static_cast<size_t>(bound)];
+}
+
+double ReadyWithoutCore(const Attribution& attribution) {
+  // Beside a device the thread that launches may wait without anybody waiting for it.
+  if (!attribution.devices.empty()) return 0;
+  const double waits = attribution.cpu.trainer_run_wait.value_or(0);
+  return waits >= kModerateShare ? waits : 0;
 }
 
 std::optional<Category> CategoryOf(Bound bound) {
@@ -394,7 +407,7 @@ Verdict VerdictOn(const model::Run& run, const Attribution& attribution) {
     const auto candidates = Candidates(attribution);
     verdict.confidence = 1;
     verdict.bound = BoundOf(attribution, candidates);
-    verdict.also = AlsoOf(candidates, verdict.bound);
+    verdict.also = AlsoOf(attribution, candidates, verdict.bound);
     DoubtTheBound(attribution, candidates, verdict);
     if (verdict.bound == Bound::kInput) NameTheStage(run, attribution, verdict);
     CheckBySensitivity(run, attribution, verdict);

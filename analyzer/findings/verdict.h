@@ -24,6 +24,10 @@ std::string_view WordFor(Bound bound);
 // What a run of this bound spends too much of its time on; nothing for the last two.
 std::optional<attribution::Category> CategoryOf(Bound bound);
 
+// The part of step time for which the trainer's thread is ready without a core, where that thread
+// is what computes; 0 where it is not worth a word, or a device computes.
+double ReadyWithoutCore(const attribution::Attribution& attribution);
+
 struct Verdict {
   Bound bound = Bound::kInconclusive;
   StageId stage;                            // of an input-bound run
@@ -32,7 +36,8 @@ struct Verdict {
   std::vector<std::string> doubts;          // why confidence is below 1
   std::string text;  // "input-bound: decode (cpu)", "balanced", "inconclusive"
   // The second sentence: what else takes a noticeable part of step time, and what removing it would
-  // gain. Empty where nothing does.
+  // gain; a lack of cores first where that takes more than what bounds the run. Empty where nothing
+  // does.
   std::string also;
 };
 

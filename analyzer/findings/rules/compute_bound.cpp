@@ -38,8 +38,7 @@ std::string WhoComputes(const Case& c) {
   }
   std::string text =
       fmt::format("the trainer computes on the host: its own work takes {} of step time", share);
-  const double waits = c.attribution.cpu.trainer_run_wait.value_or(0);
-  if (waits >= kModerateShare) {
+  if (const double waits = ReadyWithoutCore(c.attribution); waits > 0) {
     text += fmt::format(
         ", and for up to {} it is ready without a core: fewer busy threads, or more "
         "cores, would help",

@@ -16,6 +16,14 @@ std::optional<std::string> WhoTakesThem(const Case& c) {
   if (cpu.cores > 0 && cpu.process_busy.value_or(0) >= kCoresBurned * cpu.cores) {
     return fmt::format("{:.1f} of {:.1f} cores are in use", *cpu.process_busy, cpu.cores);
   }
+  const double waits = ReadyWithoutCore(c.attribution);
+  if (waits > Share(c, Category::kInputStall)) {
+    return fmt::format("for up to {} of step time the trainer's thread is ready without a core",
+                       Percent(waits)) +
+           (cpu.others.value_or(0) >= attribution::kOthersDisturb
+                ? fmt::format(", and other programs have {} of the cores", Percent(*cpu.others))
+                : "");
+  }
   return std::nullopt;
 }
 

@@ -139,6 +139,13 @@ std::vector<Scenario> RunScenarios() {
          b.Stall("decode", Cause::kCpuContention, 0.4);
        },
        "one is free", [](CaseBuilder& b) { b.attribution.cpu.process_busy = 1.0; }},
+      {"cpu-limit", "the trainer lacks a core for longer than it waits for input",
+       [](CaseBuilder& b) {
+         b.attribution.devices.clear();
+         b.attribution.cpu.trainer_run_wait = 0.5;
+         b.Stall("decode", Cause::kCpuContention, 0.3);
+       },
+       "for less long", [](CaseBuilder& b) { b.attribution.cpu.trainer_run_wait = 0.2; }},
       {"compute-bound", "the device computes", [](CaseBuilder&) {}, "it waits",
        [](CaseBuilder& b) { b.Stall("decode", Cause::kCpu, 0.2); }},
       {"balanced", "nothing stands out", [](CaseBuilder& b) { b.verdict.bound = Bound::kBalanced; },

@@ -87,6 +87,21 @@ TEST_SUITE("fast") {
     CHECK_FALSE(Doubts(facts.Judged(), "core"));
   }
 
+  TEST_CASE("a lack of cores that takes more than what bounds the run comes first") {
+    Facts facts({.compute = 60'000, .input = 26'000, .launch = 8'000});
+    const std::string without = facts.Judged().also;
+    CHECK(without.starts_with("launch takes 8.0% of step time"));
+    facts.a.cpu.trainer_run_wait = 0.25;
+    CHECK(facts.Judged().also == without);
+    facts.a.cpu.trainer_run_wait = 0.59;
+    CHECK(facts.Judged().also ==
+          "for up to 59.0% of step time the trainer's thread is ready without a core, more than "
+          "waiting for input takes: fewer busy threads, or more cores, help first; " +
+              without);
+    facts.a.devices.resize(1);
+    CHECK(facts.Judged().also == without);
+  }
+
   TEST_CASE("compute-bound from 90%, whatever else there is") {
     CHECK(Text({.compute = 90'000}) == "compute-bound");
     CHECK(Text({.compute = 90'000, .input = 10'000}) == "compute-bound");
