@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -130,8 +131,9 @@ std::string ShownDiff(const std::string& diff) {
   return shown;
 }
 
-// The file's new content. Every line around the change must be as recorded.
-Result<std::string> ChangedContent(const SourceChange& change) {
+// The file's new content; nothing where somebody has made the change. Every line around the change
+// must be as recorded.
+Result<std::optional<std::string>> ChangedContent(const SourceChange& change) {
   std::error_code failed;
   if (!std::filesystem::is_regular_file(change.file, failed)) {
     return Error{ErrorKind::kInput, "file not found", change.file,
@@ -149,6 +151,7 @@ Result<std::string> ChangedContent(const SourceChange& change) {
   for (size_t at = content.find('\n'); at != std::string::npos; at = content.find('\n', at + 1)) {
     begins.push_back(at + 1);
   }
+  bool changed = false;
   // From bottom to top: earlier lines keep their place.
   for (auto lines = change.lines.rbegin(); lines != change.lines.rend(); ++lines) {
     const bool there = lines->line >= 1 && lines->line <= begins.size();
@@ -157,15 +160,17 @@ Result<std::string> ChangedContent(const SourceChange& change) {
     const bool same = there && content.compare(at, size, lines->before) == 0;
     const bool whole = lines->before.ends_with('\n') || at + size == content.size();
     if (!same || !whole) {
-      const bool done = there && content.compare(at, lines->after.size(), lines->after) == 0;
-      return Error{ErrorKind::kInput,
-                   done ? "already has this change" : "changed since the recording",
+      const bool done = there && !lines->after.empty() &&
+                        content.compare(at, lines->after.size(), lines->after) == 0;
+      if (done) continue;
+      return Error{ErrorKind::kInput, "changed since the recording",
                    words::WholePlace(change.file, lines->line),
-                   done ? "" : "apply the diff by hand, or record again"};
+                   "apply the diff by hand, or record again"};
     }
     content.replace(at, size, lines->after);
+    changed = true;
   }
-  return content;
+  return changed ? std::optional(std::move(content)) : std::nullopt;
 }
 
 // Of a patch that tune has written, say.
@@ -200,16 +205,22 @@ Status RunApply(const ApplyArguments& arguments) {
   const auto each = [&](auto&& act) -> Status {
     for (const SourceChange& change : changes) {
       if (change.diff.empty()) continue;
-      STALLSCOPE_ASSIGN_OR_RETURN(const std::string content, ChangedContent(change));
+      STALLSCOPE_ASSIGN_OR_RETURN(const auto content, ChangedContent(change));
       STALLSCOPE_RETURN_IF_ERROR(act(change, content));
     }
     return {};
   };
   std::string files;
-  STALLSCOPE_RETURN_IF_ERROR(each([&](const SourceChange& change, const std::string&) -> Status {
-    files += (files.empty() ? "" : ", ") + change.file;
+  STALLSCOPE_RETURN_IF_ERROR(each([&](const SourceChange& change, const auto& content) -> Status {
+    if (content.has_value()) {
+      files += (files.empty() ? "" : ", ") + change.file;
+    } else {
+      std::fprintf(stderr, "stallscope: %s already has this change\n",
+                   Printable(change.file).c_str());
+    }
     return {};
   }));
+  if (files.empty()) return {};
   STALLSCOPE_RETURN_IF_ERROR(WriteOutput("", ShownDiff(findings::DiffOf(changes))));
   for (const std::string& text : ByHand(changes)) {
     std::fprintf(stderr, "stallscope: note: %s\n", Printable(text).c_str());
@@ -218,8 +229,9 @@ Status RunApply(const ApplyArguments& arguments) {
     return Error{ErrorKind::kUsage, "not written", files, "pass --yes to write it"};
   }
   // Read again: the file may have changed while the user was deciding.
-  return each([](const SourceChange& change, const std::string& content) -> Status {
-    STALLSCOPE_RETURN_IF_ERROR(WriteFileAtomically(change.file, content, Over::kOwnInput));
+  return each([](const SourceChange& change, const auto& content) -> Status {
+    if (!content.has_value()) return {};
+    STALLSCOPE_RETURN_IF_ERROR(WriteFileAtomically(change.file, *content, Over::kOwnInput));
     std::fprintf(stderr, "stallscope: changed %s\n", Printable(change.file).c_str());
     return {};
   });
