@@ -177,7 +177,7 @@ void WarnOfOthers(const Runs& runs, std::string_view side, std::vector<std::stri
   }
   if (disturbed == 0) return;
   warnings.push_back(fmt::format(
-      "other programs had up to {} of the cores in {} of {} {}: the answer may be theirs",
+      "other programs had up to {} of the cores in {} of {}: the answer may be theirs",
       words::Percent(most), disturbed, words::Counted(runs.size(), fmt::format("{} run", side))));
 }
 
