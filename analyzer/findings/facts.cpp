@@ -188,8 +188,14 @@ int64_t RanksOf(const Case& c, StageId stage) {
 
 int64_t CoresOfRank(const Case& c) {
   const std::set<uint32_t> ranks(c.run.step_ranks.begin(), c.run.step_ranks.end());
-  const bool share = ranks.size() > 1 && !model::IsMergedJob(c.run);
-  const double cores = c.attribution.cpu.cores / (share ? static_cast<double>(ranks.size()) : 1);
+  double cores = c.attribution.cpu.cores;
+  if (c.run.ranks_of_host == 0) {
+    cores /= static_cast<double>(std::max<size_t>(ranks.size(), 1));
+  } else if (c.run.info.host.cores_online > 0) {
+    // Each recording knows its own limits; a launcher may have given each rank cores of its own.
+    cores =
+        std::min(cores, c.run.info.host.cores_online / static_cast<double>(c.run.ranks_of_host));
+  }
   return std::max<int64_t>(std::llround(cores), 1);
 }
 

@@ -463,14 +463,8 @@ std::optional<ClockCorrection> CorrectionByCollectives(const Run& first, const R
   return correction;
 }
 
-bool IsMergedJob(const Run& run) {
-  return std::any_of(run.loaders.begin(), run.loaders.end(), [](const Loader& loader) {
-    return !loader.same_as.known() && loader.name.starts_with(NameOnRank(loader.rank, ""));
-  });
-}
-
 std::optional<Run> RunOfRank(const Run& run, uint32_t rank) {
-  if (IsMergedJob(run)) return std::nullopt;
+  if (run.ranks_of_host != 0) return std::nullopt;
   Run one = run;
   one.info.rank = rank;
   one.step_ranks.clear();
@@ -526,12 +520,17 @@ Result<Run> MergeRanks(std::vector<Run> runs, IsCommunication is_communication) 
   const uint32_t world =
       std::accumulate(runs.begin(), runs.end(), uint32_t{0},
                       [](uint32_t sum, const Run& run) { return sum + RanksIn(run); });
+  uint32_t of_host = 0;
+  for (const Run& run : runs) {
+    if (run.info.host.name == runs.front().info.host.name) of_host += RanksIn(run);
+  }
   Merger merger;
   for (size_t i = 0; i < runs.size(); ++i) {
     STALLSCOPE_RETURN_IF_ERROR(merger.Add(std::move(runs[i]), offsets[i]));
   }
   Run merged = merger.Finish();
   merged.info.world_size = std::max(merged.info.world_size, world);
+  merged.ranks_of_host = of_host;
   return merged;
 }
 

@@ -44,12 +44,9 @@ std::string NameOnRank(uint32_t rank, std::string_view name);
 // returned as it is; none is an error.
 Result<Run> MergeRanks(std::vector<Run> runs, IsCommunication is_communication = nullptr);
 
-// Several recordings of one job, which may be of several machines.
-bool IsMergedJob(const Run& run);
-
 // What a job's trace has of one of its ranks, as the run of that rank alone: its steps, threads,
 // devices and loaders. What the machine did stays, so do the stages that the ranks share. Nothing
-// for a merged job: each of its recordings is such a run.
+// for several recordings: each of its recordings is such a run.
 std::optional<Run> RunOfRank(const Run& run, uint32_t rank);
 
 }  // namespace stallscope::model

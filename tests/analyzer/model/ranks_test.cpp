@@ -45,6 +45,7 @@ TEST_SUITE("fast") {
     REQUIRE(merged.ok());
     const model::Run& run = merged.value();
     CHECK(run.info.world_size == 2);
+    CHECK(run.ranks_of_host == 2);
     CHECK(run.info.start_ns == 900'000);
     CHECK(run.info.end_ns == 903'050);
 
@@ -98,6 +99,7 @@ TEST_SUITE("fast") {
     REQUIRE(merged.ok());
     CHECK(merged.value().tracks[0].info.name == "worker");
     CHECK(merged.value().step_ranks.empty());
+    CHECK(merged.value().ranks_of_host == 0);
     CHECK_FALSE(model::MergeRanks({}).ok());
   }
 }

@@ -153,10 +153,9 @@ TEST_SUITE("fast") {
     CHECK(model::JobSpecOf(*second) == model::JobSpecOf(run));
 
     // Of two recordings, each is a run already.
-    CHECK_FALSE(model::IsMergedJob(run));
     auto merged = model::MergeRanks({TwoRanks(), TwoRanks()});
     REQUIRE(merged.ok());
-    CHECK(model::IsMergedJob(merged.value()));
+    CHECK(merged.value().ranks_of_host == 4);
     CHECK_FALSE(model::RunOfRank(merged.value(), 1).has_value());
   }
 
