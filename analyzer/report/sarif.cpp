@@ -72,15 +72,13 @@ class Run {
   // `path`: the file for results without a place in code.
   explicit Run(std::string_view path) { ArtifactOf(path); }
 
+  // A result at a place in code names that file beside it if `related` says what it is.
   void Add(const Rule& rule, const std::string& level, const std::string& text,
            const std::string& stage, const std::string& identity, Json properties,
-           const findings::CodePlace& place = {}) {
+           const findings::CodePlace& place = {}, const std::string& related = "") {
     const auto [known, is_new] = indices_.try_emplace(rule.id, rules_.size());
     if (is_new) rules_.push_back(RuleTree(rule, level));
-    const size_t artifact = place.file.empty() ? 0 : ArtifactOf(place.file);
-    Json location{{"physicalLocation",
-                   {{"artifactLocation", {{"uri", uris_[artifact]}, {"index", artifact}}},
-                    {"region", RegionOf(place)}}}};
+    Json location = LocationAt(place.file.empty() ? 0 : ArtifactOf(place.file), place);
     if (!stage.empty()) {
       location["logicalLocations"] =
           Json::array({{{"name", stage}, {"fullyQualifiedName", stage}, {"kind", "stage"}}});
@@ -92,6 +90,10 @@ class Run {
                         {"locations", Json::array({location})},
                         {"partialFingerprints", {{"stallscope/v1", rule.id + "/" + identity}}},
                         {"properties", std::move(properties)}});
+    if (place.file.empty() || related.empty()) return;
+    Json beside = LocationAt(0, {});
+    beside["message"] = {{"text", SarifText(related)}};
+    results_.back()["relatedLocations"] = Json::array({beside});
   }
 
   Json artifacts() const {
@@ -105,6 +107,12 @@ class Run {
   Json results() const { return results_; }
 
  private:
+  Json LocationAt(size_t artifact, const findings::CodePlace& place) const {
+    return {{"physicalLocation",
+             {{"artifactLocation", {{"uri", uris_[artifact]}, {"index", artifact}}},
+              {"region", RegionOf(place)}}}};
+  }
+
   size_t ArtifactOf(std::string_view path) {
     std::string uri = SarifUri(path);
     const auto known = std::find(uris_.begin(), uris_.end(), uri);
@@ -195,20 +203,33 @@ std::string StageOf(const std::string& metric) {
   return "";
 }
 
-void AddCheck(Run& run, const CheckRow& check) {
+bool IsReported(const FindingRow& finding) { return finding.severity >= findings::Severity::kLow; }
+
+// The line to change for a failed check: that of the first finding with one, since findings come in
+// the order of what to change first. An inconclusive check needs more steps, and one of what the
+// trace holds another recording: neither is mended in the code.
+findings::CodePlace PlaceToChange(const CheckRow& check, const Report& report) {
+  if (check.outcome != Outcome::kFail || check.metric.starts_with("trust.")) return {};
+  const auto found = std::find_if(
+      report.findings.begin(), report.findings.end(),
+      [](const FindingRow& finding) { return IsReported(finding) && !finding.where.file.empty(); });
+  return found == report.findings.end() ? findings::CodePlace{} : found->where;
+}
+
+void AddCheck(Run& run, const CheckRow& check, const Report& report) {
   static const Rule kRule{
       "budget", "A check of the budget did not hold",
       "A figure of the run's report is beyond its limit, or may be: the interval straddles it.",
       "A budget lists limits for figures of the report. Make the change that a finding proposes, "
-      "or "
-      "set a limit that the run can hold. An inconclusive check needs more steps or more runs.",
+      "or set a limit that the run can hold. An inconclusive check needs more steps or more runs.",
       ""};
   run.Add(kRule, LevelOf(check), std::string(WordFor(check.outcome)) + ": " + check.text,
           StageOf(check.metric), check.metric,
           {{"metric", check.metric},
            {"limit", check.limit},
            {"outcome", WordFor(check.outcome)},
-           {"value", check.value ? Json(*check.value) : Json(nullptr)}});
+           {"value", check.value ? Json(*check.value) : Json(nullptr)}},
+          InRepository(PlaceToChange(check, report), report), "The run that was checked");
 }
 
 std::string Log(const Run& run, const SarifOptions& options, Json properties) {
@@ -230,11 +251,11 @@ std::string Log(const Run& run, const SarifOptions& options, Json properties) {
 std::string WriteSarif(const Report& report, const SarifOptions& options) {
   Run run(options.spec_path.empty() ? report.trace : options.spec_path);
   for (const FindingRow& finding : report.findings) {
-    if (finding.severity >= findings::Severity::kLow) AddFinding(run, finding, report);
+    if (IsReported(finding)) AddFinding(run, finding, report);
   }
   if (report.budget.has_value()) {
     for (const CheckRow& check : *report.budget) {
-      if (check.outcome != Outcome::kPass) AddCheck(run, check);
+      if (check.outcome != Outcome::kPass) AddCheck(run, check, report);
     }
   }
   return Log(run, options, {{"verdict", report.verdict.text}, {"trust", report.trust.line}});

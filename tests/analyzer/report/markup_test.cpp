@@ -138,6 +138,45 @@ TEST_SUITE("fast") {
     CHECK(place()["region"] == json{{"startLine", 1}});
   }
 
+  TEST_CASE("sarif: a failed check is at the line of the first finding that has one") {
+    using report::CheckLevel;
+    using report::Outcome;
+    report::Report report = test::JobReport(2);
+    report.findings.insert(report.findings.begin(), report.findings[0]);
+    report.findings[0].where = {};
+    report.budget = std::vector{Check(CheckLevel::kError, Outcome::kFail)};
+    const auto result = [&] {
+      return json::parse(report::WriteSarif(report))["runs"][0]["results"].back();
+    };
+    const auto uri = [](const json& location) {
+      return location["physicalLocation"]["artifactLocation"]["uri"].get<std::string>();
+    };
+    const json failed = result();
+    CHECK(failed["ruleId"] == "budget");
+    CHECK(uri(failed["locations"][0]) == "train.py");
+    CHECK(failed["locations"][0]["physicalLocation"]["region"] == json{{"startLine", 41}});
+    REQUIRE(failed["relatedLocations"].size() == 1);
+    CHECK(uri(failed["relatedLocations"][0]) == "train.sst");
+    CHECK(failed["relatedLocations"][0]["message"]["text"] == "The run that was checked");
+
+    const auto stays = [&] {
+      const json other = result();
+      CHECK(uri(other["locations"][0]) == "train.sst");
+      CHECK_FALSE(other.contains("relatedLocations"));
+    };
+    report.budget->front().metric = "trust.dropped";
+    stays();
+    report.budget = std::vector{Check(CheckLevel::kError, Outcome::kInconclusive)};
+    stays();
+    report.budget = std::vector{Check(CheckLevel::kError, Outcome::kFail)};
+    for (report::FindingRow& finding : report.findings) {
+      finding.severity = findings::Severity::kInfo;
+    }
+    stays();
+    report.findings.clear();
+    stays();
+  }
+
   TEST_CASE("markdown: a suggestion has only the new lines") {
     const std::string page = report::WriteMarkdown(report::DocumentOf(test::JobReport(2)));
     CHECK(Contains(page,
