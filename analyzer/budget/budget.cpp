@@ -229,16 +229,32 @@ Outcome Worse(Outcome a, Outcome b) {
   return a == Outcome::kPass ? b : a;
 }
 
-std::string LimitPhrase(const BudgetCheck& check) {
+// Every digit of a limit matters: 12.5%, 5%.
+std::string ExactPercent(double fraction) { return Digits(fraction * 100) + "%"; }
+
+// A share has one decimal, as everywhere, unless it then reads as a limit that it is not: 5.04%
+// beside 5%.
+std::string FigureText(double value, const BudgetCheck& check, bool is_share) {
+  if (!is_share) return Digits(value);
+  for (const auto& limit : {check.min, check.max}) {
+    const bool looks_equal = limit && words::Percent(*limit) == words::Percent(value);
+    if (looks_equal && *limit != value) return ExactPercent(value);
+  }
+  return words::Percent(value);
+}
+
+// With `is_share` in percent, for a sentence; otherwise in the budget's own numbers.
+std::string LimitPhrase(const BudgetCheck& check, bool is_share) {
   std::string text;
   const auto add = [&](const std::string& limit) { text += (text.empty() ? "" : ", ") + limit; };
-  if (check.min) add("at least " + Digits(*check.min));
-  if (check.max) add("at most " + Digits(*check.max));
+  const auto number = [&](double limit) { return is_share ? ExactPercent(limit) : Digits(limit); };
+  if (check.min) add("at least " + number(*check.min));
+  if (check.max) add("at most " + number(*check.max));
   if (check.max_regression) add("at most " + LossText(*check.max_regression) + " worse than base");
   return text;
 }
 
-void CheckBounds(const BudgetCheck& check, const Figure& figure, CheckRow& row) {
+void CheckBounds(const BudgetCheck& check, const Figure& figure, bool is_share, CheckRow& row) {
   if (!figure.value.has_value()) {
     row.outcome = Outcome::kFail;
     row.text = check.metric + " is null: " + figure.missing;
@@ -259,9 +275,10 @@ void CheckBounds(const BudgetCheck& check, const Figure& figure, CheckRow& row) 
                                               : Outcome::kInconclusive;
     row.outcome = Worse(row.outcome, above);
   }
-  row.text = check.metric + " is " + Digits(*figure.value);
+  const auto text = [&](double value) { return FigureText(value, check, is_share); };
+  row.text = check.metric + " is " + text(*figure.value);
   if (figure.low && figure.high) {
-    row.text += fmt::format(" ({} to {})", Digits(*figure.low), Digits(*figure.high));
+    row.text += fmt::format(" ({} to {})", text(*figure.low), text(*figure.high));
   }
   // One or two steps may be anything.
   if (figure.unbounded) {
@@ -343,13 +360,14 @@ Result<std::vector<CheckRow>> CheckBudget(const Budget& budget, const report::Re
   std::vector<CheckRow> rows;
   for (size_t i = 0; i < metrics.size(); ++i) {
     const BudgetCheck& check = budget.checks[i];
+    const bool is_share = metrics[i].IsShare();
     CheckRow row;
     row.metric = check.metric;
-    row.limit = LimitPhrase(check);
+    row.limit = LimitPhrase(check, false);
     row.level = check.level;
-    if (check.min || check.max) CheckBounds(check, figures[i], row);
+    if (check.min || check.max) CheckBounds(check, figures[i], is_share, row);
     if (check.max_regression) CheckRegression(check, *base, row);
-    row.text += "; must be " + row.limit;
+    row.text += "; must be " + LimitPhrase(check, is_share);
     rows.push_back(std::move(row));
   }
   return rows;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "analyzer/report/json.h"
 #include "analyzer/spec/nearest.h"
@@ -216,6 +217,24 @@ std::string Metric::Pattern() const {
     pattern += (pattern.empty() ? "" : ".") + step.key + (step.row ? "[]" : "");
   }
   return pattern;
+}
+
+bool Metric::IsShare() const {
+  static const std::set<std::string_view> kKeys = {"fraction",
+                                                   "utilization",
+                                                   "starved",
+                                                   "blocked",
+                                                   "empty",
+                                                   "full",
+                                                   "share",
+                                                   "confidence",
+                                                   "steal",
+                                                   "throttled",
+                                                   "trainer_run_wait",
+                                                   "fraction_of_peak"};
+  const std::string& key = steps.back().key;
+  const bool of_category = steps.front().key == "breakdown" && (key == "low" || key == "high");
+  return of_category || kKeys.contains(key);
 }
 
 std::optional<MetricFault> ReadMetric(std::string_view text, Metric& metric) {

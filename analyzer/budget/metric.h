@@ -20,6 +20,7 @@ struct Metric {
   std::vector<Step> steps;
 
   std::string Pattern() const;  // "stages[].service_ms.p95"
+  bool IsShare() const;         // from 0 to 1, and read as a percentage
 };
 
 // What is wrong with a path: its syntax, or the schema has no figure there.

@@ -156,13 +156,13 @@ std::string_view WordFor(Outcome outcome);   // "pass", "fail", "inconclusive"
 // The outcome of one budget check (budget.h).
 struct CheckRow {
   std::string metric;
-  std::string limit;  // "at most 0.05"
+  std::string limit;  // "at most 0.05": in the budget's own numbers, so that names of tests stay
   CheckLevel level = CheckLevel::kError;
   Outcome outcome = Outcome::kPass;
   std::optional<double> value;  // nothing: the run has no such figure; for a regression, the loss
   std::optional<double> low;    // its interval, where it has one
   std::optional<double> high;
-  std::string text;  // all of this in a sentence
+  std::string text;  // all of this in a sentence, with shares in percent
 };
 
 // What fills the step histogram and the picture of the window.

@@ -207,6 +207,29 @@ TEST_SUITE("fast") {
     CHECK(OutcomeOf(R"({"metric": "trust.dropped", "max": 0})", report) == Outcome::kPass);
   }
 
+  TEST_CASE("a share reads as a percentage, any other figure as a number") {
+    const report::Report report = test::InputBoundReport();  // 0.4011 (0.389 to 0.413)
+    const auto row = [&](const std::string& check) { return Checked(check, report).at(0); };
+    const CheckRow stall = row(R"({"metric": "breakdown.input_stall.fraction", "max": 0.125})");
+    CHECK(stall.text ==
+          "breakdown.input_stall.fraction is 40.1% (38.9% to 41.3%); must be at most 12.5%");
+    CHECK(stall.limit == "at most 0.125");
+    CHECK(row(R"({"metric": "stages[decode].utilization", "min": 0.29, "max": 0.57})").text ==
+          "stages[decode].utilization is 98.2%; must be at least 29%, at most 57%");
+    // Neither is a percentage of anything.
+    CHECK(row(R"({"metric": "stages[decode].queue.capacity", "max": 1})").text ==
+          "stages[decode].queue.capacity is 4; must be at most 1");
+    CHECK(Has(row(R"({"metric": "findings[map-parallelism].recommendation.gain.predicted",
+                      "max": 1})")
+                  .text,
+              "gain.predicted is 1.58 ("));
+    // A figure that failed never reads as its limit.
+    CHECK(Has(row(R"({"metric": "stages[decode].utilization", "max": 0.98195})").text,
+              "is 98.2%; must be at most 98.195%"));
+    CHECK(Has(row(R"({"metric": "verdict.confidence", "max": 0.9599})").text,
+              "is 96%; must be at most 95.99%"));
+  }
+
   TEST_CASE("a null and a row that is not there fail, and say so") {
     const report::Report report = test::InconclusiveReport();
     auto rows = Checked(R"({"metric": "breakdown.communication.fraction", "max": 1},

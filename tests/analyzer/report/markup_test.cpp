@@ -33,7 +33,7 @@ report::CheckRow Check(report::CheckLevel level, report::Outcome outcome) {
           0.4,
           0.39,
           0.41,
-          "breakdown.input_stall.fraction is 0.4 (0.39 to 0.41); must be at most 0.05"};
+          "breakdown.input_stall.fraction is 40.0% (39.0% to 41.0%); must be at most 5%"};
 }
 
 report::Report WithBudget() {
@@ -244,7 +244,7 @@ TEST_SUITE("fast") {
     CHECK(Count(strict, "<testcase ") == 4);
     CHECK(Count(strict, "tests=\"4\" failures=\"1\" errors=\"1\" skipped=\"0\"") == 2);
     CHECK(Count(strict, "<failure ") == 1);
-    CHECK(Contains(strict, "warning: breakdown.input_stall.fraction is 0.4"));
+    CHECK(Contains(strict, "warning: breakdown.input_stall.fraction is 40.0%"));
     const std::string lenient = report::WriteJunit(WithBudget(), false);
     CHECK(Contains(lenient, "tests=\"4\" failures=\"1\" errors=\"0\" skipped=\"1\""));
   }
