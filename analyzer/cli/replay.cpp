@@ -91,8 +91,9 @@ class SweepBar {
       progress_.reset();
       phase_ = at.phase;
       begin_ = at.done;
-      progress_.emplace(std::string(WordFor(at.phase)), static_cast<int64_t>(at.total - at.done));
+      progress_.emplace(std::string(WordFor(at.phase)), 0);
     }
+    progress_->SetTotal(static_cast<int64_t>(at.total - begin_));
     progress_->Show(static_cast<int64_t>(at.done - begin_), [&] { return at.now; });
   }
 
@@ -169,7 +170,7 @@ Status RunOnce(const ReplayArguments& arguments, const workbench::Opened& opened
   how.cancel = Interruption();
   const InterruptGuard guard;
   STALLSCOPE_ASSIGN_OR_RETURN(const auto done, [&] {
-    ProgressBar bar("runs", 1);
+    ProgressBar bar("run", 1);
     how.tell = [&](bool waiting) {
       bar.Show(0, [&] { return waiting ? replay::kWaitingForTurn : "running"; });
     };

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -152,15 +153,21 @@ void PrintResult(const TuneArguments& arguments, const workbench::TuneSubject& s
 Result<replay::Tuned> Work(const TuneArguments& arguments, workbench::TuneSubject& subject,
                            const report::Report& report) {
   const bool runs = arguments.mode == "both";
-  ProgressBar bar("runs", runs ? arguments.max_runs - subject.runs() : 0);
-  workbench::TuneWatch watch;
-  watch.on_progress = [&bar](const std::string& doing, unsigned done) {
-    bar.Show(done, [&] { return doing; });
-  };
+  ProgressBar bar(runs ? "runs" : "configurations simulated",
+                  runs ? arguments.max_runs - subject.runs() : 0, ProgressBar::Total::kAtMost);
+  size_t made = 0;
   size_t simulated = 0;
+  const auto show = [&](const std::function<std::string()>& more) {
+    bar.Show(static_cast<int64_t>(runs ? made : simulated), more);
+  };
+  workbench::TuneWatch watch;
+  watch.on_progress = [&](const std::string& doing, unsigned done) {
+    made = done;
+    show([&] { return doing; });
+  };
   watch.on_simulated = [&](size_t more) {
     simulated += more;
-    bar.Show(0, [&] { return fmt::format("{} simulated", simulated); });
+    show([&] { return runs ? fmt::format("{} simulated", simulated) : std::string(); });
   };
   return subject.Run(report, watch);
 }

@@ -147,14 +147,20 @@ void SweepWorker::Tell(SweepPhase phase, const std::string& now) {
   SweepProgress progress{phase, 0, 0, now};
   for (size_t i = 0; i < Configurations(last_); ++i) {
     const Point& point = ConfigurationAt(last_, i);
-    if (last_.mode == SweepMode::kSimulate) {
-      progress.done += NeedsPrediction(last_, point) ? size_t{0} : size_t{1};
-      ++progress.total;
+    size_t done = 0;
+    size_t open = 0;
+    if (phase == SweepPhase::kPredictions) {
+      open = NeedsPrediction(last_, point) ? 1 : 0;
+      done = 1 - open;
+    } else if (phase == SweepPhase::kProbeRuns) {
+      open = NeedsProbe(last_, point) ? 1 : 0;
+      done = point.probed ? 1 : 0;
     } else {
-      const size_t wanted = point.error.empty() ? last_.repeats : point.runs.size();
-      progress.done += std::min<size_t>(point.runs.size(), wanted);
-      progress.total += wanted;
+      done = std::min<size_t>(point.runs.size(), last_.repeats);
+      open = point.error.empty() ? last_.repeats - done : 0;
     }
+    progress.done += done;
+    progress.total += done + open;
   }
   work_.progress(progress);
 }

@@ -25,6 +25,7 @@ namespace stallscope::replay {
 enum class SweepPhase : uint8_t { kPredictions, kProbeRuns, kRuns };
 std::string_view WordFor(SweepPhase phase);  // "predictions", "probe runs", "runs"
 
+// Of the phase: predictions, configurations to probe, or runs.
 struct SweepProgress {
   SweepPhase phase = SweepPhase::kPredictions;
   size_t done = 0;

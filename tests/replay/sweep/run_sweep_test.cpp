@@ -331,4 +331,24 @@ TEST_SUITE("fast") {
     CHECK(bench.asked.size() == 3);
     CHECK(IsComplete(sweep));
   }
+
+  TEST_CASE("progress counts what its phase does, and no run of a configuration that failed") {
+    test::ScratchDir dir;
+    replay::Predictor predictor = PredictorOf(dir);
+    FakeBench bench(&Fast);
+    SweepWork work = WorkOn(dir, &bench);
+    work.predictor = &predictor;
+    std::vector<replay::SweepProgress> seen;
+    work.progress = [&](const replay::SweepProgress& at) { seen.push_back(at); };
+    Sweep planned = test::PlannedGrid(SweepMode::kBoth, 4);
+    planned.points[0].error = "failed before";
+    Done(planned, work);
+    REQUIRE_FALSE(seen.empty());
+    CHECK(seen.front().phase == replay::SweepPhase::kPredictions);
+    CHECK(seen.front().done == 3);
+    CHECK(seen.front().total == 3);
+    CHECK(seen.back().phase == replay::SweepPhase::kRuns);
+    CHECK(seen.back().done == 8);
+    CHECK(seen.back().total == 8);
+  }
 }
