@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -12,11 +13,13 @@
 #include <vector>
 
 #include "analyzer/base/escape.h"
+#include "analyzer/base/program.h"
 #include "analyzer/cli/program.h"
 #include "analyzer/report/text.h"
 #include "analyzer/words/words.h"
 #include "collectors/device/cuda_module.h"
 #include "collectors/device/host_blas.h"
+#include "collectors/job/job_python.h"
 #include "collectors/system/doctor.h"
 #include "collectors/system/host.h"
 #include "replay/whatif/error_ledger.h"
@@ -149,6 +152,12 @@ Check HostPart() {
   return {"host device", system::CheckState::kOk, blas.value()->version(), ""};
 }
 
+// What `stallscope run -- python train.py` would start.
+Check PythonPart() {
+  const char* const active = std::getenv("VIRTUAL_ENV");
+  return job::CheckPython({SearchPath(), active == nullptr ? "" : active});
+}
+
 }  // namespace
 
 void AddDoctor(CLI::App& app, int& exit_code) {
@@ -166,6 +175,7 @@ void AddDoctor(CLI::App& app, int& exit_code) {
     diagnosis.checks.push_back(HostPart());
     const Predictions predictions = ReadPredictions();
     diagnosis.checks.push_back(PredictionsPart(predictions));
+    diagnosis.checks.insert(diagnosis.checks.begin(), PythonPart());
     if (const std::string version = app.version(); !version.empty()) {
       diagnosis.checks.insert(diagnosis.checks.begin(),
                               Check{"program", system::CheckState::kOk, version, ""});

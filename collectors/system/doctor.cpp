@@ -118,8 +118,11 @@ Check CheckGpuDriver(const std::string& nvml_library) {
 
 Check CheckCudaModule(const std::string& cuda_module) {
   if (cuda_module.empty()) {
-    return {"cuda module", CheckState::kMissing, "no CUDA module in this build",
-            "build where the CUDA toolkit is installed; host and emulated devices work without it"};
+    return {
+        "cuda module", CheckState::kMissing, "no CUDA module in this build",
+        "needed only to train stallscope's own model (record --device cuda), by a build where the "
+        "CUDA toolkit is installed; stallscope run records a job's GPUs without it, by the "
+        "framework's profiler"};
   }
   if (access(cuda_module.c_str(), R_OK) != 0) {
     return {"cuda module", CheckState::kMissing, cuda_module + ": " + std::strerror(errno),

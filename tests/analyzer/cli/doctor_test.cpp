@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -72,6 +73,28 @@ TEST_SUITE("fast") {
                         counter["kind"] == "gauge" && counter["present"] == true);
     }
     CHECK(found);
+  }
+
+  TEST_CASE("doctor names the job's Python, and never fails because of it") {
+    const test::ScratchDir dir;
+    const auto doctor = [&](const std::string& script) {
+      std::ofstream(dir / "python") << "#!/bin/sh\n" << script;
+      std::filesystem::permissions(dir / "python", std::filesystem::perms::owner_all);
+      return RunStallscope({"doctor"}, {"PATH=" + dir.path(), "VIRTUAL_ENV="});
+    };
+    const ProgramResult good = doctor("echo Python 3.11.2; echo torch 2.6.0+cu124\n");
+    CHECK(good.exit_code == 0);
+    CHECK(good.out.find("\npython ") != std::string::npos);
+    CHECK(good.out.find("torch 2.6.0+cu124") != std::string::npos);
+    const ProgramResult broken = doctor("exit 1\n");
+    CHECK(broken.exit_code == 0);
+    CHECK(broken.out.find("did not print its") != std::string::npos);
+    for (const ProgramResult& result : {good, broken}) {
+      std::istringstream lines(result.out);
+      for (std::string line; std::getline(lines, line);) {
+        CHECK_MESSAGE((line.size() <= 80 || line.find(' ', 34) == std::string::npos), line);
+      }
+    }
   }
 
   TEST_CASE("doctor rejects unknown formats") {

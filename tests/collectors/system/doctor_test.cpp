@@ -101,6 +101,10 @@ TEST_SUITE("fast") {
     CHECK(Find(diagnosis, "gpu driver").detail ==
           "NVIDIA driver 999.1, gpu0: Fake GPU, gpu1: Fake GPU");
     CHECK(Find(diagnosis, "cuda module").detail == "no CUDA module in this build");
+    // For a packaged program, which cannot be built.
+    CHECK(
+        Find(diagnosis, "cuda module").advice.find("stallscope run records a job's GPUs without") !=
+        std::string::npos);
     CHECK(Find(diagnosis, "disk space").state != CheckState::kMissing);
     CHECK(FindState(diagnosis, "gpu<n>.power").present);
 
