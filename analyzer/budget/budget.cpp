@@ -21,24 +21,6 @@ using report::Outcome;
 
 // --- What a comparison of two runs has, and how one fares against its base ---
 
-// The patterns of report metrics that a comparison has.
-const std::vector<std::string>& Patterns() {
-  static const std::vector<std::string> kPatterns = [] {
-    std::vector<std::string> patterns = {"throughput.samples_per_s",
-                                         "step_time_ms.mean",
-                                         "step_time_ms.p50",
-                                         "step_time_ms.p95",
-                                         "step_time_ms.p99",
-                                         "stages[].service_ms.mean",
-                                         "stages[].capacity_samples_per_s"};
-    for (const attribution::Category category : attribution::kReportOrder) {
-      patterns.push_back("breakdown." + std::string(attribution::WordFor(category)) + ".ns");
-    }
-    return patterns;
-  }();
-  return kPatterns;
-}
-
 std::string PatternOf(const std::string& metric) {
   Metric parsed;
   return ReadMetric(metric, parsed) ? "" : parsed.Pattern();
@@ -73,11 +55,13 @@ std::optional<compare::Change> ChangeOf(const compare::Comparison& comparison,
 }
 
 bool CanRegress(const std::string& metric) {
-  const auto& patterns = Patterns();
+  const auto& patterns = ComparedFigures();
   return std::find(patterns.begin(), patterns.end(), PatternOf(metric)) != patterns.end();
 }
 
-std::string NearestRegression(const std::string& metric) { return Nearest(metric, Patterns()); }
+std::string NearestRegression(const std::string& metric) {
+  return Nearest(metric, ComparedFigures());
+}
 
 // How much worse new is than base as a fraction of base, whichever way is worse; negative: better.
 struct Loss {
@@ -326,6 +310,23 @@ void CheckRegression(const BudgetCheck& check, const compare::Comparison& base, 
 }
 
 }  // namespace
+
+const std::vector<std::string>& ComparedFigures() {
+  static const std::vector<std::string> kPatterns = [] {
+    std::vector<std::string> patterns = {"throughput.samples_per_s",
+                                         "step_time_ms.mean",
+                                         "step_time_ms.p50",
+                                         "step_time_ms.p95",
+                                         "step_time_ms.p99",
+                                         "stages[].service_ms.mean",
+                                         "stages[].capacity_samples_per_s"};
+    for (const attribution::Category category : attribution::kReportOrder) {
+      patterns.push_back("breakdown." + std::string(attribution::WordFor(category)) + ".ns");
+    }
+    return patterns;
+  }();
+  return kPatterns;
+}
 
 bool Budget::NeedsBase() const {
   return std::any_of(checks.begin(), checks.end(),

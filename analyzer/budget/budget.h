@@ -33,6 +33,9 @@ struct Budget {
   bool NeedsBase() const;
 };
 
+// The patterns of the metrics that a max_regression can have.
+const std::vector<std::string>& ComparedFigures();
+
 // Errors call the text `name`, the name of its file. A metric that no report has is an error that
 // names the nearest one.
 Result<Budget> ReadBudget(std::string_view text, const std::string& name);

@@ -4,6 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 #include "analyzer/report/json.h"
 #include "analyzer/spec/nearest.h"
@@ -209,6 +210,19 @@ void Collect(const Json& tree, const std::string& path, std::vector<std::string>
   }
 }
 
+std::string OneOf(const std::vector<std::string>& keys) {
+  std::string text;
+  for (const std::string& key : keys) text += (text.empty() ? "" : ", ") + key;
+  return keys.size() == 1 ? text : "{" + text + "}";
+}
+
+// Splits a path at its last dot: "breakdown.compute", "ns".
+std::pair<std::string, std::string> Split(const std::string& path) {
+  const size_t dot = path.rfind('.');
+  if (dot == std::string::npos) return {"", path};
+  return {path.substr(0, dot), path.substr(dot + 1)};
+}
+
 }  // namespace
 
 std::string Metric::Pattern() const {
@@ -289,6 +303,35 @@ std::optional<std::string_view> RowKeyOf(const std::string& pattern) {
   const auto found = kLists.find(pattern);
   if (found == kLists.end()) return std::nullopt;
   return found->second;
+}
+
+std::vector<std::string> InFewLines(const std::vector<std::string>& patterns) {
+  using Keys = std::vector<std::string>;
+  // Those of one object are a line, at the first of them.
+  std::vector<std::pair<std::string, Keys>> objects;
+  for (const std::string& pattern : patterns) {
+    auto [object, key] = Split(pattern);
+    auto found = std::find_if(objects.begin(), objects.end(),
+                              [&](const auto& known) { return known.first == object; });
+    if (found == objects.end()) found = objects.insert(found, {std::move(object), {}});
+    found->second.push_back(std::move(key));
+  }
+  std::vector<std::string> lines;
+  for (size_t i = 0; i < objects.size();) {
+    const auto [outer, first] = Split(objects[i].first);
+    Keys alike{first};
+    size_t next = i + 1;
+    for (; next < objects.size() && objects[next].second == objects[i].second; ++next) {
+      const auto [other, key] = Split(objects[next].first);
+      if (other != outer) break;
+      alike.push_back(key);
+    }
+    const std::string line =
+        (outer.empty() ? "" : outer + ".") + OneOf(alike) + "." + OneOf(objects[i].second);
+    lines.push_back(WithRows(line, Metric{}));
+    i = next;
+  }
+  return lines;
 }
 
 const std::vector<std::string>& KnownFigures() {

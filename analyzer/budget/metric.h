@@ -44,6 +44,9 @@ std::vector<Figure> FiguresOf(const report::Report& report, const std::vector<Me
 // can differ from what the JSON writer writes.
 const std::vector<std::string>& KnownFigures();
 
+// Patterns for a person, in few lines: "stages[NAME].service_ms.{mean, p50, p95, p99}".
+std::vector<std::string> InFewLines(const std::vector<std::string>& patterns);
+
 // The field by which brackets pick a row of the list at `pattern` ("stages"); nothing if there is
 // no such list.
 std::optional<std::string_view> RowKeyOf(const std::string& pattern);

@@ -9,6 +9,7 @@
 
 #include "analyzer/base/escape.h"
 #include "analyzer/budget/budget.h"
+#include "analyzer/budget/metric.h"
 #include "analyzer/cli/outputs.h"
 #include "analyzer/cli/program.h"
 #include "analyzer/cli/terminal.h"
@@ -94,6 +95,24 @@ Result<int> RunAnalyze(const AnalyzeArguments& arguments) {
   return exit_code;
 }
 
+// Behind the options: what a budget can check. Lines that fit stay as they are.
+std::string MetricsOfBudgets() {
+  constexpr size_t kIndent = 4;
+  std::string text;
+  const auto add = [&text](const char* title, const std::vector<std::string>& patterns) {
+    text += title;
+    for (const std::string& metric : budget::InFewLines(patterns)) {
+      for (const std::string& line : words::Wrapped("  " + metric, words::kTextWidth, kIndent)) {
+        text += "\n" + line;
+      }
+    }
+  };
+  add("Metrics of a budget, where NAME is a row's, as in stages[decode].utilization:",
+      budget::KnownFigures());
+  add("\nMetrics of these that a max_regression can have:", budget::ComparedFigures());
+  return text;
+}
+
 }  // namespace
 
 void AddAnalyze(CLI::App& app, int& exit_code) {
@@ -119,6 +138,7 @@ void AddAnalyze(CLI::App& app, int& exit_code) {
                     "Skip predicting what each change would gain");
   command->add_flag("--first-epoch", arguments->first_epoch,
                     "Report on the first epoch, or the cold start, instead of the steady part");
+  command->footer(&MetricsOfBudgets);
   command->callback([arguments, &exit_code] {
     const Result<int> done = RunAnalyze(*arguments);
     exit_code = done.ok() ? done.value() : Fail(done.error());

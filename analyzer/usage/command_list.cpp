@@ -1,6 +1,7 @@
 #include "analyzer/usage/command_list.h"
 
 #include <CLI/CLI.hpp>
+#include <utility>
 
 namespace stallscope::usage {
 namespace {
@@ -64,7 +65,10 @@ std::vector<OptionRow> ListOptions(const CLI::App& app) {
 std::vector<CommandRow> ListCommands(const CLI::App& app) {
   std::vector<CommandRow> commands;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    commands.push_back({command->get_name(), command->get_description(), ListOptions(*command)});
+    std::string notes = command->get_footer();
+    while (notes.ends_with('\n')) notes.pop_back();
+    commands.push_back(
+        {command->get_name(), command->get_description(), ListOptions(*command), std::move(notes)});
   }
   return commands;
 }

@@ -25,6 +25,7 @@ struct CommandRow {
   std::string name;
   std::string about;
   std::vector<OptionRow> options;
+  std::string notes;  // behind the options
 };
 
 // Those that are shown: of the program itself, or of one command.

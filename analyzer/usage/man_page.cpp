@@ -82,6 +82,8 @@ std::string ManPage(const CLI::App& app, const About& about) {
   for (const CommandRow& command : commands) {
     page += ".SS " + Escaped(command.name) + "\n" + Escaped(command.about) + ".\n" +
             Options(command.options);
+    // A line that begins with a blank begins a line of the page, too.
+    if (!command.notes.empty()) page += ".PP\n" + Escaped(command.notes) + "\n";
   }
   page += ".SH EXIT STATUS\n";
   for (const ExitCode& exit : about.exit_codes) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -137,6 +138,32 @@ TEST_SUITE("fast") {
       budget::Metric metric;
       CHECK_FALSE(budget::ReadMetric(figure, metric).has_value());
     }
+  }
+
+  TEST_CASE("metrics in few lines are those of the list, each once") {
+    // "a.{b, c}.{d, e}" and "a[NAME].b" as the patterns that they stand for.
+    const std::function<void(std::string, std::multiset<std::string>&)> expand =
+        [&](std::string text, std::multiset<std::string>& into) {
+          const size_t open = text.find('{');
+          if (open == std::string::npos) {
+            into.insert(std::regex_replace(text, std::regex(R"(\[NAME\])"), "[]"));
+            return;
+          }
+          const size_t close = text.find('}', open);
+          std::istringstream keys(text.substr(open + 1, close - open - 1));
+          for (std::string key; std::getline(keys >> std::ws, key, ',');) {
+            expand(std::string(text).replace(open, close + 1 - open, key), into);
+          }
+        };
+    for (const auto* patterns : {&budget::KnownFigures(), &budget::ComparedFigures()}) {
+      std::multiset<std::string> expanded;
+      const auto lines = budget::InFewLines(*patterns);
+      CHECK(lines.size() < patterns->size() / 2);
+      for (const std::string& line : lines) expand(line, expanded);
+      CHECK(expanded == std::multiset<std::string>(patterns->begin(), patterns->end()));
+    }
+    CHECK(budget::InFewLines({"a.x", "b.x", "c.x.m", "d[].m", "a.y"}) ==
+          std::vector<std::string>{"a.{x, y}", "b.x", "c.x.m", "d[NAME].m"});
   }
 
   TEST_CASE("the page of the report's fields marks exactly the figures that a budget can check") {

@@ -221,6 +221,17 @@ TEST_SUITE("fast") {
     CHECK(help("run").ends_with("Print errors only\n"));
   }
 
+  TEST_CASE("help of analyze lists the metrics of budgets, and so does the man page") {
+    for (const std::string& text :
+         {RunStallscope({"analyze", "--help"}).out, RunStallscope({"man"}).out}) {
+      CHECK(Has(text, "\n  throughput.{samples_per_s, low, high}\n"));
+      CHECK(Has(text, "\n  stages[NAME].service_ms.{mean, p50, p95, p99}\n"));
+      CHECK(Has(text, "\n  breakdown.{compute, "));
+      CHECK(Has(text, "that a max_regression can have:\n  throughput.samples_per_s\n"));
+    }
+    CHECK_FALSE(Has(RunStallscope({"compare", "--help"}).out, "stages[NAME]"));
+  }
+
   TEST_CASE("help fits 80 columns without breaking a word") {
     std::vector<std::vector<std::string>> calls = {{"--help"}};
     for (const char* command :
