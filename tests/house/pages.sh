@@ -77,8 +77,9 @@ while IFS= read -r path; do
 done < <(grep -oE '`(analyzer|collectors|gui|replay|tests|tools)/[a-z0-9_./]+`' CONTRIBUTING.md | tr -d '`' | sort -u)
 
 # The marked commands get the checkout, with this build in place of build/release, its programs on the
-# PATH, and a training program. `<!-- test torch -->`: one that uses PyTorch. `<!-- test repository
-# -->`: a repository whose third commit made it slow.
+# PATH, and a training program. `<!-- test torch -->`: one that uses PyTorch. `<!-- test sound -->`: one
+# that hardly waits, for a budget that must hold. `<!-- test repository -->`: a repository whose third
+# commit made it slow.
 checkout=$scratch/checkout
 mkdir -p "$checkout/build" "$scratch/bin"
 ln -s "$STALLSCOPE_BUILD" "$checkout/build/release"
@@ -112,6 +113,8 @@ torch=no
 for page in "${pages[@]}"; do
   cp tests/house/train.py "$checkout/train.py"
   run_blocks test "$page" "$checkout"
+  sed -e 's/sleep(0.005)/sleep(0.05)/' -e 's/sleep(0.02)/sleep(0.0005)/' tests/house/train.py >"$checkout/train.py"
+  run_blocks "test sound" "$page" "$checkout"
   if [[ $torch == yes ]]; then
     cp tests/house/train_torch.py "$checkout/train.py"
     run_blocks "test torch" "$page" "$checkout"

@@ -57,6 +57,18 @@ def write_tar(tree, out):
     return path
 
 
+def without_local_links(markdown):
+    """Links to files are their text, and pictures in files are left out."""
+    markdown = re.sub(r"^!\[[^\]]*\]\((?!https?:)[^)]*\)\n\n?", "", markdown, flags=re.M)
+    return re.sub(r"\[([^\]]+)\]\((?!https?:|#)[^)\s]*\)", r"\1", markdown)
+
+
+def description():
+    """The README for a package index, which has no file of the repository, and knows no address of it."""
+    text = re.sub(r"^<!--.*-->\n", "", (SOURCE / "README.md").read_text(), flags=re.M)
+    return without_local_links(text)
+
+
 def metadata():
     return "\n".join([
         "Metadata-Version: 2.1", "Name: stallscope", f"Version: {version()}",
@@ -64,7 +76,7 @@ def metadata():
         "License: Apache-2.0", "Requires-Python: >=3.8",
         "Classifier: Operating System :: POSIX :: Linux",
         "Classifier: Topic :: Software Development :: Debuggers",
-        "Description-Content-Type: text/markdown", "", (SOURCE / "README.md").read_text()])
+        "Description-Content-Type: text/markdown", "", description()])
 
 
 def write_wheel(tree, out):
