@@ -234,18 +234,10 @@ std::string Metric::Pattern() const {
 }
 
 bool Metric::IsShare() const {
-  static const std::set<std::string_view> kKeys = {"fraction",
-                                                   "utilization",
-                                                   "starved",
-                                                   "blocked",
-                                                   "empty",
-                                                   "full",
-                                                   "share",
-                                                   "confidence",
-                                                   "steal",
-                                                   "throttled",
-                                                   "trainer_run_wait",
-                                                   "fraction_of_peak"};
+  static const std::set<std::string_view> kKeys = {
+      "fraction",        "utilization", "starved", "blocked",   "empty",  "full",
+      "share",           "confidence",  "steal",   "throttled", "others", "trainer_run_wait",
+      "fraction_of_peak"};
   const std::string& key = steps.back().key;
   const bool of_category = steps.front().key == "breakdown" && (key == "low" || key == "high");
   return of_category || kKeys.contains(key);
