@@ -186,7 +186,7 @@ report::Report Everything() {
   report.devices = {device};
   report.kernels.resize(1);
   report.arithmetic = attribution::Arithmetic{0, 0, 0, 0, 0};
-  report.cpu = {0, 0, 0, 0, 0, 0, 0, 0};
+  report.cpu = {0, 0, 0, 0, 0, 0, 0, 0, 0};
   report.memory = {0, 0, {{"", 0}}, 0};
   report::FindingRow finding;
   finding.recommendation = findings::Recommendation{};

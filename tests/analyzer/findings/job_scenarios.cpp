@@ -152,6 +152,23 @@ TEST_SUITE("fast") {
     CHECK(workers(0.99) == "64");
   }
 
+  TEST_CASE("job: ranks with a recording each share their host's cores, or have their own") {
+    const auto workers = [](uint32_t ranks_of_host, double allowed) -> std::string {
+      CaseBuilder b;
+      MakeJob(b, Cause::kCpu, 0.9);
+      b.run.info.host.cores_online = 16;
+      b.run.ranks_of_host = ranks_of_host;
+      b.attribution.cpu.cores = allowed;
+      const auto found = b.FindingOf("loader-workers");
+      return found ? std::get<SetChange>(found->recommendation->patch.changes.at(0)).value : "";
+    };
+    CHECK(workers(0, 16) == "16");
+    CHECK(workers(1, 16) == "16");
+    CHECK(workers(4, 16) == "4");
+    CHECK(workers(4, 3) == "3");
+    CHECK(workers(8, 16) == "");
+  }
+
   TEST_CASE("job: workers that share a lock get no advice to have more of them than can work") {
     const auto workers = [](double held, int64_t waits_ns) -> std::string {
       CaseBuilder b;

@@ -4,9 +4,7 @@
 
 #include <string>
 #include <utility>
-#include <variant>
 
-#include "analyzer/model/ranks.h"
 #include "tests/replay/kineto_run.h"
 #include "tests/replay/made_run.h"
 #include "tests/support/job_trace.h"
@@ -207,34 +205,6 @@ TEST_SUITE("fast") {
     CHECK(four.recommendation->gain->predicted ==
           doctest::Approx(one.recommendation->gain->predicted).epsilon(0.1));
     CHECK(four.recommendation->assumptions.back().find("stands for all 4") != std::string::npos);
-  }
-
-  TEST_CASE(
-      "ranks with a recording each share the cores of their host, unless they have their own") {
-    const auto found = [](const char* host_of_second, uint32_t cores_allowed) {
-      std::vector<stallscope::model::Run> runs;
-      for (const uint32_t rank : {0U, 1U}) {
-        stallscope::test::TraceBuilder trace;
-        trace.run.rank = rank;
-        trace.run.host = {.name = rank == 0 ? "north" : host_of_second,
-                          .cores_online = 4,
-                          .cores_allowed = cores_allowed};
-        stallscope::test::BuildJob(trace, {.workers = 1, .steps = 60, .computes_ns = 8'000'000});
-        runs.push_back(LoadedRun(trace));
-      }
-      const auto merged = stallscope::model::MergeRanks(std::move(runs));
-      REQUIRE(merged.ok());
-      const stallscope::model::Run& run = merged.value();
-      for (const Finding& row : stallscope::replay::AnswerOn(run, Attribute(run), true).findings) {
-        if (row.id != "loader-workers" || !row.recommendation.has_value()) continue;
-        return std::get<stallscope::SetChange>(row.recommendation->patch.changes.front()).value;
-      }
-      return std::string();
-    };
-    CHECK(found("south", 4) == "4");
-    CHECK(found("north", 4) == "2");
-    CHECK(found("north", 2) == "2");
-    CHECK(found("north", 1) == "");
   }
 
   TEST_CASE("a finding without a patch is left alone") {
