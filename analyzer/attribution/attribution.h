@@ -122,6 +122,7 @@ struct Straggler {
   uint64_t step = 0;
   int64_t stall_ns = 0;    // of the step
   int64_t element_ns = 0;  // of this while the element was on its way
+  int64_t took_ns = 0;     // the work on it in `stage`, begin to end; 0 if the trace lacks it
   int64_t start_ns = 0;
   StageId stage;  // where it spent most of that
   Cause cause = Cause::kUnknown;
@@ -254,6 +255,8 @@ struct DeviceIdle {
 
 // A run is not believed whose cores other programs had to this share.
 constexpr double kOthersDisturb = 0.10;
+// From here on, threads that are ready without a core are more than the scheduler's usual delay.
+constexpr double kLacksCores = 0.05;
 
 struct CpuUse {
   double cores = 0;                        // that the run could use: affinity and quota
@@ -265,8 +268,16 @@ struct CpuUse {
   std::optional<double> disk_bytes_per_s;  // read from the disk
   // Of the window, of one trainer's thread: ready, without a core.
   std::optional<double> trainer_run_wait;
-  // Of all cores' time: what other programs had, and other virtual machines.
+  // Of all cores' time: what other programs had, and other virtual machines. Not for ranks with a
+  // recording each, where the others' recordings are such programs.
   std::optional<double> others;
+
+  // That share was large, and the run's own threads lacked cores meanwhile: others may also have
+  // had cores that this run could not use, or did not need.
+  bool OthersDisturb() const {
+    return others.value_or(0) > kOthersDisturb &&
+           std::max(run_wait.value_or(1), trainer_run_wait.value_or(0)) >= kLacksCores;
+  }
 };
 
 // The model's arithmetic: per step with a full batch, all replicas together.

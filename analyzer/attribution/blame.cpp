@@ -321,6 +321,18 @@ class Blamer {
     }
     return cause;
   }
+  // From the beginning of the work on the item in that stage to its end; 0 if there is none.
+  int64_t TookNs(ItemId item, StageId stage) const {
+    std::optional<Interval> all;
+    for (const ItemPaths::Node& node : paths_.WorkOn(item)) {
+      if (input_.run.ClassOf(input_.run.tracks[node.track.value], node.span).stage != stage)
+        continue;
+      if (!all.has_value()) all = node.at;
+      all = Interval{std::min(all->start_ns, node.at.start_ns),
+                     std::max(all->end_ns, node.at.end_ns)};
+    }
+    return all.has_value() ? all->end_ns - all->start_ns : 0;
+  }
   bool OnlyBursts(const Stall& stall) const { return bursts_.OnlyBursts(stall.counted_step); }
 
  private:
@@ -485,6 +497,7 @@ StallBlame BlameStalls(const BlameInput& input, unsigned threads, Cancel cancel)
           mine[{share.stage, blamer.Relabelled(share, only_bursts)}] += share.ns;
         }
         if (auto straggler = StragglerOf(input.run, device[i], shares)) {
+          straggler->took_ns = blamer.TookNs(straggler->element, straggler->stage);
           stragglers.push_back(*straggler);
         }
       }

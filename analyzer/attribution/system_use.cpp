@@ -384,7 +384,9 @@ CpuUse UseOfCpu(const model::Run& run, const Window& window, const CounterRates&
   use.throttled = counters.Rate("cgroup.throttled", rank);
   use.steal = counters.Rate("cpu.steal", rank);
   if (use.steal.has_value() && host.cores_online > 0) *use.steal /= host.cores_online;
-  use.others = PartOfOthers(host, counters.Rate("cpu.busy", rank), use);
+  if (run.ranks_of_host == 0) {
+    use.others = PartOfOthers(host, counters.Rate("cpu.busy", rank), use);
+  }
   const auto per_second = [&](std::string_view name) {
     auto rate = counters.Rate(name, rank);
     if (rate.has_value()) *rate *= static_cast<double>(kNsPerSecond);

@@ -27,7 +27,11 @@ std::string FindProgram(const std::string& name, const std::string& folders) {
   for (size_t from = 0; from < folders.size();) {
     const size_t to = std::min(folders.find(':', from), folders.size());
     const std::string file = folders.substr(from, to - from) + "/" + name;
-    if (to > from && access(file.c_str(), X_OK) == 0) return file;
+    std::error_code unknown;
+    if (to > from && access(file.c_str(), X_OK) == 0 &&
+        std::filesystem::is_regular_file(file, unknown)) {
+      return file;
+    }
     from = to + 1;
   }
   return "";

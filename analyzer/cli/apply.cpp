@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -131,8 +132,60 @@ std::string ShownDiff(const std::string& diff) {
   return shown;
 }
 
-// The file's new content; nothing where somebody has made the change. Every line around the change
-// must be as recorded.
+// A file's text by lines.
+class Source {
+ public:
+  explicit Source(std::string content) : content_(std::move(content)) {
+    for (size_t at = content_.find('\n'); at != std::string::npos;
+         at = content_.find('\n', at + 1)) {
+      begins_.push_back(at + 1);
+    }
+  }
+
+  // Whole lines, from that one on.
+  bool Has(size_t line, const std::string& text) const {
+    if (line < 1 || line > begins_.size()) return false;
+    const size_t at = begins_[line - 1];
+    if (content_.compare(at, text.size(), text) != 0) return false;
+    return text.ends_with('\n') || at + text.size() == content_.size();
+  }
+
+  // From bottom to top: earlier lines keep their place. Otherwise the first that is not as
+  // recorded.
+  Result<std::string> Changed(const SourceChange& change) const {
+    std::string content = content_;
+    for (auto lines = change.lines.rbegin(); lines != change.lines.rend(); ++lines) {
+      if (!Has(lines->line, lines->before)) {
+        return Error{ErrorKind::kInput, "changed since the recording",
+                     words::WholePlace(change.file, lines->line),
+                     "apply the diff by hand, or record again"};
+      }
+      content.replace(begins_[lines->line - 1], lines->before.size(), lines->after);
+    }
+    return content;
+  }
+
+  // Somebody has made it. What only takes lines away leaves nothing to tell by.
+  bool HasAlready(const SourceChange& change) const {
+    std::ptrdiff_t moved = 0;
+    for (const ChangedLines& lines : change.lines) {
+      const auto line = static_cast<std::ptrdiff_t>(lines.line) + moved;
+      if (lines.after.empty() || line < 1 || !Has(static_cast<size_t>(line), lines.after)) {
+        return false;
+      }
+      moved += std::count(lines.after.begin(), lines.after.end(), '\n') -
+               std::count(lines.before.begin(), lines.before.end(), '\n');
+    }
+    return true;
+  }
+
+ private:
+  std::string content_;
+  std::vector<size_t> begins_{0};
+};
+
+// The file's new content; nothing where it has the change. Every line around the change must be as
+// recorded.
 Result<std::optional<std::string>> ChangedContent(const SourceChange& change) {
   std::error_code failed;
   if (!std::filesystem::is_regular_file(change.file, failed)) {
@@ -147,30 +200,11 @@ Result<std::optional<std::string>> ChangedContent(const SourceChange& change) {
                  "check out the file, or make it writable (chmod u+w)"};
   }
   STALLSCOPE_ASSIGN_OR_RETURN(std::string content, ReadWholeFile(change.file, kLargestSource));
-  std::vector<size_t> begins{0};
-  for (size_t at = content.find('\n'); at != std::string::npos; at = content.find('\n', at + 1)) {
-    begins.push_back(at + 1);
-  }
-  bool changed = false;
-  // From bottom to top: earlier lines keep their place.
-  for (auto lines = change.lines.rbegin(); lines != change.lines.rend(); ++lines) {
-    const bool there = lines->line >= 1 && lines->line <= begins.size();
-    const size_t at = there ? begins[lines->line - 1] : 0;
-    const size_t size = lines->before.size();
-    const bool same = there && content.compare(at, size, lines->before) == 0;
-    const bool whole = lines->before.ends_with('\n') || at + size == content.size();
-    if (!same || !whole) {
-      const bool done = there && !lines->after.empty() &&
-                        content.compare(at, lines->after.size(), lines->after) == 0;
-      if (done) continue;
-      return Error{ErrorKind::kInput, "changed since the recording",
-                   words::WholePlace(change.file, lines->line),
-                   "apply the diff by hand, or record again"};
-    }
-    content.replace(at, size, lines->after);
-    changed = true;
-  }
-  return changed ? std::optional(std::move(content)) : std::nullopt;
+  const Source source(std::move(content));
+  Result<std::string> changed = source.Changed(change);
+  if (changed.ok()) return std::optional(std::move(changed).value());
+  if (source.HasAlready(change)) return std::optional<std::string>();
+  return changed.error();
 }
 
 // Of a patch that tune has written, say.
@@ -202,36 +236,40 @@ Result<std::vector<SourceChange>> ChangesOf(const ApplyArguments& arguments) {
 
 Status RunApply(const ApplyArguments& arguments) {
   STALLSCOPE_ASSIGN_OR_RETURN(const std::vector<SourceChange> changes, ChangesOf(arguments));
-  const auto each = [&](auto&& act) -> Status {
-    for (const SourceChange& change : changes) {
+  std::vector<SourceChange> pending;
+  const auto make_each = [](const std::vector<SourceChange>& of, auto&& act) -> Status {
+    for (const SourceChange& change : of) {
       if (change.diff.empty()) continue;
       STALLSCOPE_ASSIGN_OR_RETURN(const auto content, ChangedContent(change));
-      STALLSCOPE_RETURN_IF_ERROR(act(change, content));
+      if (content.has_value()) {
+        STALLSCOPE_RETURN_IF_ERROR(act(change, *content));
+      } else {
+        std::fprintf(stderr, "stallscope: %s already has this change\n",
+                     Printable(change.file).c_str());
+      }
     }
     return {};
   };
   std::string files;
-  STALLSCOPE_RETURN_IF_ERROR(each([&](const SourceChange& change, const auto& content) -> Status {
-    if (content.has_value()) {
-      files += (files.empty() ? "" : ", ") + change.file;
-    } else {
-      std::fprintf(stderr, "stallscope: %s already has this change\n",
-                   Printable(change.file).c_str());
-    }
-    return {};
-  }));
-  if (files.empty()) return {};
-  STALLSCOPE_RETURN_IF_ERROR(WriteOutput("", ShownDiff(findings::DiffOf(changes))));
+  STALLSCOPE_RETURN_IF_ERROR(
+      make_each(changes, [&](const SourceChange& change, const std::string&) -> Status {
+        files += (files.empty() ? "" : ", ") + change.file;
+        pending.push_back(change);
+        return {};
+      }));
+  if (!pending.empty()) {
+    STALLSCOPE_RETURN_IF_ERROR(WriteOutput("", ShownDiff(findings::DiffOf(pending))));
+  }
   for (const std::string& text : ByHand(changes)) {
     std::fprintf(stderr, "stallscope: note: %s\n", Printable(text).c_str());
   }
+  if (pending.empty()) return {};
   if (!arguments.yes && !AskedYes("write this to " + files + "?")) {
     return Error{ErrorKind::kUsage, "not written", files, "pass --yes to write it"};
   }
   // Read again: the file may have changed while the user was deciding.
-  return each([](const SourceChange& change, const auto& content) -> Status {
-    if (!content.has_value()) return {};
-    STALLSCOPE_RETURN_IF_ERROR(WriteFileAtomically(change.file, *content, Over::kOwnInput));
+  return make_each(pending, [](const SourceChange& change, const std::string& content) -> Status {
+    STALLSCOPE_RETURN_IF_ERROR(WriteFileAtomically(change.file, content, Over::kOwnInput));
     std::fprintf(stderr, "stallscope: changed %s\n", Printable(change.file).c_str());
     return {};
   });

@@ -177,7 +177,8 @@ void WarnOfOthers(const Runs& runs, std::string_view side, std::vector<std::stri
   }
   if (disturbed == 0) return;
   warnings.push_back(fmt::format(
-      "other programs had up to {} of the cores in {} of {}: the answer may be theirs",
+      "other programs or virtual machines had up to {} of the cores in {} of {}: the answer may be "
+      "theirs",
       words::Percent(most), disturbed, words::Counted(runs.size(), fmt::format("{} run", side))));
 }
 
@@ -289,7 +290,7 @@ RunSummary Summarise(const model::Run& run, const attribution::Attribution& attr
   summary.digest = run.info.digest;
   summary.complete = run.quality.Complete();
   summary.cores_allowed = CoresOf(run.info.host);
-  summary.others = attribution.cpu.others.value_or(0);
+  summary.others = attribution.cpu.OthersDisturb() ? *attribution.cpu.others : 0;
   summary.host = run.info.host.name;
   summary.device_kind = run.info.device.kind;
   summary.device_name = run.info.device.name;

@@ -191,10 +191,12 @@ int64_t CoresOfRank(const Case& c) {
   double cores = c.attribution.cpu.cores;
   if (c.run.ranks_of_host == 0) {
     cores /= static_cast<double>(std::max<size_t>(ranks.size(), 1));
-  } else if (c.run.info.host.cores_online > 0) {
-    // Each recording knows its own limits; a launcher may have given each rank cores of its own.
-    cores =
-        std::min(cores, c.run.info.host.cores_online / static_cast<double>(c.run.ranks_of_host));
+  } else {
+    // A launcher may have given each rank cores of its own; a quota is the container's.
+    const trace::HostInfo& host = c.run.info.host;
+    for (const double shared : {static_cast<double>(host.cores_online), host.cgroup_cores}) {
+      if (shared > 0) cores = std::min(cores, shared / static_cast<double>(c.run.ranks_of_host));
+    }
   }
   return std::max<int64_t>(std::llround(cores), 1);
 }

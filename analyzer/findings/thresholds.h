@@ -210,7 +210,7 @@ constexpr double kMemoryDanger = 0.95;
 // A step's wait for one element is worth naming if it is longer than the median step; a shorter one
 // is a burst, which a prefetch hides.
 constexpr double kStragglerSteps = 1.0;
-// And if the element was on its way for this many times as long as most in its stage take: where
+// And if the work on the element took this many times as long as on most in its stage: where
 // several workers finish together, one step waits for what every element costs.
 constexpr double kStragglerSlower = 1.5;
 // All of them together: below a hundredth of the window not even the fact is interesting.

@@ -321,10 +321,12 @@ std::string_view PhraseFor(Category category) {
 std::string LackOfCores(const Attribution& attribution, const Candidate& first, Bound bound) {
   const double waits = ReadyWithoutCore(attribution);
   if (bound == Bound::kCompute || waits <= first.fraction) return "";
+  const std::string than =
+      first.fraction > 0 ? fmt::format(", more than {} takes", PhraseFor(first.category)) : "";
   return fmt::format(
-      "for up to {} of step time the trainer's thread is ready without a core, more "
-      "than {} takes: fewer busy threads, or more cores, help first",
-      words::Percent(waits), PhraseFor(first.category));
+      "for up to {} of step time the trainer's thread is ready without a core{}: "
+      "fewer busy threads, or more cores, help first",
+      words::Percent(waits), than);
 }
 
 std::string AlsoOf(const Attribution& attribution, const std::array<Candidate, 4>& candidates,

@@ -439,8 +439,9 @@ Report MakeReport(const model::Run& run, const attribution::Attribution& attribu
         " of the window the trainer's thread was ready without a core (cpu.trainer_run_wait), and "
         "what of that is not in a wait for input is in compute");
   }
-  if (attribution.cpu.others.value_or(0) > attribution::kOthersDisturb) {
-    report.trust.limits.push_back("other programs had " + words::Percent(*attribution.cpu.others) +
+  if (attribution.cpu.OthersDisturb()) {
+    report.trust.limits.push_back("other programs or virtual machines had " +
+                                  words::Percent(*attribution.cpu.others) +
                                   " of the cores during this run (cpu.others): it may be faster "
                                   "without them, and another run may differ by more than the "
                                   "intervals say");

@@ -1,6 +1,7 @@
 #include "analyzer/report/sarif.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -206,13 +207,21 @@ std::string StageOf(const std::string& metric) {
 bool IsReported(const FindingRow& finding) { return finding.severity >= findings::Severity::kLow; }
 
 // The line to change for a failed check: that of the first finding with one, since findings come in
-// the order of what to change first. An inconclusive check needs more steps, and one of what the
-// trace holds another recording: neither is mended in the code.
+// the order of what to change first. An inconclusive check needs more steps, and most other figures
+// (of the machine, the trace, the memory) another remedy than a finding's.
 findings::CodePlace PlaceToChange(const CheckRow& check, const Report& report) {
-  if (check.outcome != Outcome::kFail || check.metric.starts_with("trust.")) return {};
-  const auto found = std::find_if(
-      report.findings.begin(), report.findings.end(),
-      [](const FindingRow& finding) { return IsReported(finding) && !finding.where.file.empty(); });
+  constexpr std::array<std::string_view, 5> kMendedInCode = {
+      "throughput.", "step_time_ms.", "breakdown.input_stall.", "stages[", "stall_blame["};
+  const bool in_code =
+      std::any_of(kMendedInCode.begin(), kMendedInCode.end(),
+                  [&](std::string_view begin) { return check.metric.starts_with(begin); });
+  if (check.outcome != Outcome::kFail || !check.value.has_value() || !in_code) return {};
+  const std::string stage = StageOf(check.metric);
+  const auto found =
+      std::find_if(report.findings.begin(), report.findings.end(), [&](const FindingRow& finding) {
+        return IsReported(finding) && !finding.where.file.empty() &&
+               (stage.empty() || finding.stage == stage);
+      });
   return found == report.findings.end() ? findings::CodePlace{} : found->where;
 }
 

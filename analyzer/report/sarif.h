@@ -17,9 +17,9 @@ struct SarifOptions {
 // or higher and per budget check that did not hold; `results` is empty if all is well. A result's
 // location is the line of a job's code that it is about, or the call that constructs its loader
 // from its first column to its last, with its path from the root of the checkout that the job ran
-// in. A failed check is at the line of the first finding that has one, with the trace as its
-// related location; checks of `trust` and inconclusive ones are not, because no change of code
-// mends them. Otherwise it is the spec if its path is known, or else the trace, with the spec's
+// in. A failed check of how fast the run, a stage or its input is has the line of the first finding
+// (about that stage) that has one, with the trace as its related location: other checks are not
+// mended there. Otherwise it is the spec if its path is known, or else the trace, with the spec's
 // stage as the logical location. Levels follow the severity. With a budget, only a failed check is
 // an error.
 std::string WriteSarif(const Report& report, const SarifOptions& options = {});

@@ -11,8 +11,10 @@
 #include <cerrno>
 #include <charconv>
 #include <csignal>
+#include <filesystem>
 #include <map>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "analyzer/base/clock.h"
@@ -38,13 +40,14 @@ using system::CheckState;
 constexpr const char* kAsk = R"(
 import sys
 sys.path = [folder for folder in sys.path if folder]
-sys.stdout.write("Python %d.%d.%d\n" % sys.version_info[:3])
+sys.stdout.write("\nPython %d.%d.%d\nprefix %s\n" % (sys.version_info[:3] + (sys.prefix,)))
 try:
     from importlib.metadata import version
 except ImportError:
     sys.exit(0)
 for name, distributions in (("torch", ["torch"]), ("JAX", ["jax"]),
-                            ("TensorFlow", ["tensorflow", "tensorflow_cpu"])):
+                            ("TensorFlow", ["tensorflow", "tensorflow_cpu", "tf_nightly",
+                                            "tensorflow_rocm", "intel_tensorflow"])):
     for distribution in distributions:
         try:
             sys.stdout.write("%s %s\n" % (name, version(distribution)))
@@ -53,9 +56,9 @@ for name, distributions in (("torch", ["torch"]), ("JAX", ["jax"]),
             pass
 )";
 
-// What the program prints; nothing if it fails or takes too long.
+// What the program prints; nothing if it cannot be started, prints nothing or takes too long.
 std::optional<std::string> AnswerOf(const std::string& program, int time_limit_ms) {
-  constexpr size_t kMost = 4096;
+  constexpr size_t kMost = 65'536;
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return std::nullopt;
   posix_spawn_file_actions_t files;
@@ -83,7 +86,7 @@ std::optional<std::string> AnswerOf(const std::string& program, int time_limit_m
     const int polled = left_ms > 0 ? poll(&ready, 1, static_cast<int>(left_ms)) : 0;
     if (polled < 0 && errno == EINTR) continue;
     if (polled <= 0) break;
-    std::array<char, kMost> part;
+    std::array<char, 4096> part;
     const ssize_t size = read(ends[0], part.data(), part.size());
     if (size < 0 && errno == EINTR) continue;
     ended = size <= 0;
@@ -123,9 +126,11 @@ std::string Untested(const TestedVersions& tested, const std::string& version) {
   return "";
 }
 
+using Versions = std::map<std::string, std::string, std::less<>>;
+
 // One of the lines that kAsk prints for each: {"torch": "2.15.0"}.
-std::map<std::string, std::string, std::less<>> VersionsIn(const std::string& answer) {
-  std::map<std::string, std::string, std::less<>> versions;
+Versions VersionsIn(const std::string& answer) {
+  Versions versions;
   for (const std::string_view line : SplitLines(answer)) {
     const size_t space = line.find(' ');
     if (space != std::string_view::npos)
@@ -134,8 +139,13 @@ std::map<std::string, std::string, std::less<>> VersionsIn(const std::string& an
   return versions;
 }
 
-Check CheckOf(const std::string& program, const std::string& answer) {
-  const auto versions = VersionsIn(answer);
+Check DidNotAnswer(const std::string& program) {
+  return {"python", CheckState::kLimited, program + " does not print its version as Python does",
+          "see what it does: " + program + " --version"};
+}
+
+Check CheckOf(const std::string& program, const Versions& versions) {
+  if (!versions.contains("Python")) return DidNotAnswer(program);
   Check check{"python", CheckState::kOk, program, ""};
   std::string untested;
   bool frameworks = false;
@@ -149,11 +159,7 @@ Check CheckOf(const std::string& program, const std::string& answer) {
       untested += (untested.empty() ? "" : "; ") + why;
     }
   }
-  const auto python = versions.find("Python");
-  if (python == versions.end()) {
-    return {"python", CheckState::kLimited, program + " is not Python", "put Python first on PATH"};
-  }
-  if (MajorMinor(python->second) < MajorMinor(kTestedVersions[0].oldest)) {
+  if (MajorMinor(versions.at("Python")) < MajorMinor(kTestedVersions[0].oldest)) {
     check.state = CheckState::kLimited;
     check.advice = fmt::format(
         "use Python {} or later: of an older one, only processes and "
@@ -181,15 +187,14 @@ Check CheckPython(const PythonPlace& place) {
             "of programs in other languages, processes and threads are recorded"};
   }
   const auto answer = AnswerOf(program, place.time_limit_ms);
-  if (!answer.has_value()) {
-    return {"python", CheckState::kLimited,
-            fmt::format("{} did not print its version within {:g} s", program,
-                        place.time_limit_ms / 1000.0),
-            "see what it does: " + program + " --version"};
-  }
-  Check check = CheckOf(program, *answer);
+  if (!answer.has_value()) return DidNotAnswer(program);
+  const Versions versions = VersionsIn(*answer);
+  Check check = CheckOf(program, versions);
   const std::string& active = place.virtual_environment;
-  if (!active.empty() && !program.starts_with(active + "/")) {
+  const auto prefix = versions.find("prefix");
+  std::error_code unknown;
+  if (!active.empty() && prefix != versions.end() &&
+      !std::filesystem::equivalent(prefix->second, active, unknown)) {
     check.state = CheckState::kLimited;
     check.advice = "PATH has it before the environment that is active, VIRTUAL_ENV=" + active +
                    ": start the job with that one's python";

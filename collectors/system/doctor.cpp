@@ -120,8 +120,8 @@ Check CheckCudaModule(const std::string& cuda_module) {
   if (cuda_module.empty()) {
     return {
         "cuda module", CheckState::kMissing, "no CUDA module in this build",
-        "needed only to train stallscope's own model (record --device cuda), by a build where the "
-        "CUDA toolkit is installed; stallscope run records a job's GPUs without it, by the "
+        "only needed to train stallscope's own model (record --device cuda): build it where the "
+        "CUDA toolkit is installed. stallscope run records a job's GPUs without it, by the "
         "framework's profiler"};
   }
   if (access(cuda_module.c_str(), R_OK) != 0) {

@@ -44,7 +44,7 @@ Result<Outcome> OutcomeOf(Rerun rerun) {
   outcome.figure.steps = rerun.run.rows.steps.size();
   outcome.figure.memory_bytes = rerun.attribution.memory.peak_rss_bytes.value_or(0);
   outcome.figure.host = rerun.run.info.host.name;
-  outcome.figure.others = rerun.attribution.cpu.others.value_or(0);
+  outcome.figure.others = rerun.attribution.cpu.OthersDisturb() ? *rerun.attribution.cpu.others : 0;
   outcome.figure.from_disk = FromDisk(rerun.attribution.cpu);
   outcome.digest = rerun.run.info.digest;
   outcome.verdict = findings::VerdictOn(rerun.run, rerun.attribution).text;

@@ -85,7 +85,8 @@ std::string OthersAtWork(const Sweep& sweep) {
   }
   if (disturbed == 0) return "";
   return fmt::format(
-      "other programs had up to {} of the cores in {} of {}: rates may be off by "
+      "other programs or virtual machines had up to {} of the cores in {} of {}: rates may be off "
+      "by "
       "more than their intervals",
       words::Percent(most), disturbed, words::Counted(runs, "run"));
 }

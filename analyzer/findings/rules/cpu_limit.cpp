@@ -20,8 +20,9 @@ std::optional<std::string> WhoTakesThem(const Case& c) {
   if (waits > Share(c, Category::kInputStall)) {
     return fmt::format("for up to {} of step time the trainer's thread is ready without a core",
                        Percent(waits)) +
-           (cpu.others.value_or(0) >= attribution::kOthersDisturb
-                ? fmt::format(", and other programs have {} of the cores", Percent(*cpu.others))
+           (cpu.OthersDisturb()
+                ? fmt::format(", and other programs or virtual machines have {} of the cores",
+                              Percent(*cpu.others))
                 : "");
   }
   return std::nullopt;

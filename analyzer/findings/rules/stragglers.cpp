@@ -63,10 +63,8 @@ Patch LettingOthersPass(const Case& c, StageId stage) {
 // would wait so again, and another one would not.
 bool IsOfTheElement(const Case& c, const attribution::Straggler& straggler) {
   const attribution::StageUse* const use = UseOf(c, straggler.stage);
-  if (use != nullptr &&
-      static_cast<double>(straggler.element_ns) < kStragglerSlower * use->service_ns.p50) {
-    return false;
-  }
+  const auto took = static_cast<double>(straggler.took_ns);
+  if (use != nullptr && took > 0 && took < kStragglerSlower * use->service_ns.p50) return false;
   switch (straggler.cause) {
     case Cause::kCpuContention:
     case Cause::kLock:

@@ -92,8 +92,9 @@ void PrintTime(const attribution::Attribution& a, Printer& p) {
   for (const auto& [stage, cause, ns, fraction] : a.blame) {
     p.Line("blame", stage, cause, ns, fraction);
   }
-  for (const auto& [step, stall, element, from, stage, cause, item, file, record] : a.stragglers) {
-    p.Line("straggler", step, stall, element, from, stage, cause, item, file, record);
+  for (const auto& [step, stall, element, took, from, stage, cause, item, file, record] :
+       a.stragglers) {
+    p.Line("straggler", step, stall, element, took, from, stage, cause, item, file, record);
   }
 }
 

@@ -71,6 +71,7 @@ std::vector<Scenario> RunScenarios() {
          b.Stall("read", Cause::kIo, 0.1);
          AddStragglers(b, 2);
          b.UseOf("read").service_ns.p50 = 20'000'000;
+         for (auto& straggler : b.attribution.stragglers) straggler.took_ns = 40'000'000;
        },
        "every element takes as long",
        [](CaseBuilder& b) { b.UseOf("read").service_ns.p50 = 40'000'000; }},

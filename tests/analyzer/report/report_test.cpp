@@ -60,6 +60,7 @@ attribution::Attribution SmallAttribution() {
   a.stragglers = {{1,
                    41'000'000,
                    38'260'000,
+                   0,
                    5'000,
                    StageId{1},
                    attribution::Cause::kCpu,

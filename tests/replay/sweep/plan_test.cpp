@@ -207,7 +207,7 @@ TEST_SUITE("fast") {
         return warning.find(what) != std::string::npos;
       });
     };
-    CHECK(says("other programs had up to 15.0% of the cores in 1 of"));
+    CHECK(says("other programs or virtual machines had up to 15.0% of the cores in 1 of"));
     sweep.points[2].runs.front().others = 0.05;
     CHECK_FALSE(says("other programs"));
     replay::SetMeasuredGains({sweep}, report);
