@@ -88,7 +88,7 @@ TEST_SUITE("fast") {
     CHECK(good.out.find("torch 2.6.0+cu124") != std::string::npos);
     const ProgramResult broken = doctor("exit 1\n");
     CHECK(broken.exit_code == 0);
-    CHECK(broken.out.find("did not print its") != std::string::npos);
+    CHECK(broken.out.find("--version") != std::string::npos);
     for (const ProgramResult& result : {good, broken}) {
       std::istringstream lines(result.out);
       for (std::string line; std::getline(lines, line);) {
