@@ -183,8 +183,10 @@ TEST_SUITE("fast") {
     for (uint64_t k = 0; k < 30; ++k) {
       const int64_t stall = k == 20 ? 500 : k == 10 ? 300 : 10;
       const uint64_t item = k == 20 ? 9 : 100 + k;
-      s.Work(s.worker, s.decode, now, now + stall,
-             {.item = item, .cpu = static_cast<uint64_t>(stall)});
+      // It began before the trainer asked for it.
+      const int64_t ahead = k == 20 ? 50 : 0;
+      s.Work(s.worker, s.decode, now - ahead, now + stall,
+             {.item = item, .cpu = static_cast<uint64_t>(stall + ahead)});
       s.Batch(kBatch + k, item);
       s.Step({.index = k,
               .requested = now,
@@ -201,6 +203,7 @@ TEST_SUITE("fast") {
     CHECK(worst.step == 20);
     CHECK(worst.stall_ns == 500);
     CHECK(worst.element_ns == 500);
+    CHECK(worst.took_ns == 550);
     CHECK(worst.stage == s.decode);
     CHECK(worst.cause == Cause::kCpu);
     CHECK(worst.element == ItemId{9});
