@@ -17,7 +17,9 @@ namespace test = stallscope::test;
 TEST_SUITE("fast") {
   TEST_CASE("doctor prints a table of at most 80 columns") {
     const ProgramResult result = RunStallscope({"doctor"});
+    CAPTURE(result.err);
     CHECK(result.exit_code == 0);
+    CHECK(result.signal == 0);
     CHECK(result.err.empty());
     CHECK(result.out.find("clock") != std::string::npos);
     CHECK(result.out.find("\ncuda module ") != std::string::npos);
