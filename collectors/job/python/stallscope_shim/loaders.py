@@ -409,19 +409,11 @@ def class_name(obj):
 def apply_settings(cls):
     """Where the user asked for other settings, the constructor gets them. This alone stands in the
     call chain, and only in such a run."""
-    meant_for_loaders = [
-        s for s in session.settings().get("set", [])
-        if isinstance(s, dict) and str(s.get("knob", "")).partition(".")[0].startswith("loader")]
-    wanted = [s for s in meant_for_loaders if str(s["knob"]).partition(".")[2] in _KNOBS]
-    if not meant_for_loaders:
-        return
-    import atexit
-    import inspect
-
-    pid = os.getpid()
-    atexit.register(lambda: os.getpid() == pid and _tell_unmet(meant_for_loaders))
+    wanted = [s for s in _asked if str(s["knob"]).partition(".")[2] in _KNOBS]
     if not wanted:
         return
+    import inspect
+
     original = cls.__init__
     signature = inspect.signature(original)
 
@@ -448,17 +440,29 @@ def apply_settings(cls):
     cls.__init__ = wrapped(original, before)
 
 
-def _tell_unmet(wanted):
+def _tell_unmet():
     """A replay looks for itself whether there is still a loader at a setting's place."""
-    for setting in wanted:
+    for setting in _asked:
         knob = setting["knob"]
         if knob in met or isinstance(setting.get("where"), dict):
             continue
-        if knob.partition(".")[2] not in _KNOBS:
-            if trainer is not None:
-                session.say("%s was not set: no call of the job's takes it" % knob)
-        elif _constructed:
+        if knob.partition(".")[2] in _KNOBS and _constructed:
             session.say("%s was not set: the job made %d of PyTorch's loaders" % (knob, _constructed))
+        elif session.next_number("loader"):  # else a process that takes no batches
+            session.say("%s was not set: no call of the job's takes it" % knob)
+
+
+def _prepare_to_tell():
+    import atexit
+
+    pid = os.getpid()
+    atexit.register(lambda: os.getpid() == pid and _tell_unmet())
+
+
+_asked = [s for s in session.settings().get("set", ())
+          if isinstance(s, dict) and str(s.get("knob", "")).partition(".")[0].startswith("loader")]
+if _asked:
+    _prepare_to_tell()
 
 
 def _meant(setting, place, ordinal):

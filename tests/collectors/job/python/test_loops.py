@@ -43,6 +43,14 @@ class Loops(Case):
         self.assertEqual({"fetch": ["decode"], "decode": ["resize"], "resize": ["read"], "read": [],
                           "loader": ["fetch"], "trainer": ["loader"]}, chain)
 
+    def test_what_no_loader_takes_is_said_without_a_framework(self):
+        for name in ("num_workers", "prefetch"):
+            with self.subTest(name):
+                shutil.rmtree(self.session, True)
+                knob = "loader." + name
+                session = self.record("generator", settings={"set": [{"knob": knob, "value": 4}]})
+                self.assertEqual([knob + " was not set: no call of the job's takes it"], session.said)
+
     def test_spans_come_in_the_order_in_which_they_end(self):
         for name in ("generator", "trainer_stages", "around_a_data_loader"):
             with self.subTest(name):
