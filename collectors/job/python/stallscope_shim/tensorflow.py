@@ -267,21 +267,25 @@ def _item(feed):
 # Loops of the job's own.
 
 
-def _inside_keras():
+def _inside_keras(most):
+    """Within so many frames."""
     frame = sys._getframe(3)
-    for _ in range(40):
-        if frame is None:
-            return False
+    while frame is not None and most:
         if frame.f_code.co_name in _KERAS and "keras" in frame.f_code.co_filename:
             return True
         frame = frame.f_back
+        most -= 1
     return False
 
 
 def _requested(iterator):
     global _asked
     _asked = None
-    if not _context.executing_eagerly() or _inside_keras():
+    if not _context.executing_eagerly():
+        if not _inside_keras(1000):
+            _in_graph()
+        return
+    if _inside_keras(40):
         return
     dataset = iterator.__dict__.get("_dataset")
     if dataset is None:
@@ -312,6 +316,17 @@ def _first(shape):
         return int(shape[0] or 0) if len(shape) else 1
     except (TypeError, ValueError, IndexError):
         return 0
+
+
+def _in_graph():
+    session.say("a tf.function takes batches from a data set: its steps are not recorded; take the batches "
+                "outside of it, and pass them to it")
+
+
+def _reduced(_):
+    """TensorFlow makes this of a loop over a data set within a tf.function."""
+    if os.path.basename(sys._getframe(2).f_code.co_filename) == "dataset_autograph.py":
+        _in_graph()
 
 
 # Keras.
@@ -382,6 +397,7 @@ def attach_datasets(module):
     session.note("framework", {"name": "tensorflow", "version": str(version)})
     _folders.append(_folder(module.__file__, "tensorflow"))
     Method(module.DatasetV2, "__init__", _constructed)
+    Method(module.DatasetV2, "reduce", _reduced)
     if session.settings().get("set"):
         from . import rewrites
 

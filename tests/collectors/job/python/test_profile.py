@@ -281,6 +281,13 @@ class TensorFlow(Case):
         self.assertEqual([], session.said)
         self.assertEqual({8}, {step.extra["samples"] for step in session.steps})
 
+    def test_what_a_compiled_function_takes_is_said(self):
+        for name in ("loop_in_a_function", "next_in_a_function"):
+            with self.subTest(name):
+                shutil.rmtree(self.session, True)
+                said, = self.check(name, 0).said
+                self.assertIn("a tf.function takes batches", said)
+
     def test_the_calls_that_build_the_graph(self):
         session = self.check("loop", 40)
         loader, = session.main.names["loader"]

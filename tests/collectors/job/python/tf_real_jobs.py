@@ -32,6 +32,28 @@ def loop():
     print(sum(float(tf.reduce_sum(x)) for x, _ in batches()))
 
 
+@tf.function
+def over(data):
+    total = 0.0
+    for x, _ in data:
+        total += tf.reduce_sum(x)
+    return total
+
+
+@tf.function
+def first(iterator):
+    return tf.reduce_sum(next(iterator)[0])
+
+
+def loop_in_a_function():
+    print(float(over(batches())))
+
+
+def next_in_a_function():
+    iterator = iter(batches())
+    print(sum(float(first(iterator)) for _ in range(40)))
+
+
 def two_maps():
     data = tf.data.Dataset.range(320).map(twice)
     data = data.map(lambda x, _: x + 1)
