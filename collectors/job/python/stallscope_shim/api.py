@@ -181,14 +181,14 @@ def step():
 # Where a stage is entered.
 
 _SHIM = __file__[:-len("api.py")]
-_sites = {}  # (name, code, line) → Entered
+_sites = {}  # (name, id of a code, line) → Entered, which keeps the code: hashing that reads all of it
 _places = {}  # name of a stage that is an op → its file and line
 
 
 def _entered(name, frame):
     if frame.f_code.co_filename.startswith(_SHIM):
         return None  # it decorates what is not Python's, or not the job's
-    key = (name, frame.f_code, frame.f_lineno)
+    key = (name, id(frame.f_code), frame.f_lineno)
     at = _sites.get(key)
     if at is None:
         at = _sites[key] = ops.Entered(name, frame.f_code, frame.f_lineno, False)
