@@ -268,14 +268,15 @@ struct CpuUse {
   std::optional<double> disk_bytes_per_s;  // read from the disk
   // Of the window, of one trainer's thread: ready, without a core.
   std::optional<double> trainer_run_wait;
-  // Of all cores' time: what other programs had, and other virtual machines. Not for ranks with a
-  // recording each, where the others' recordings are such programs.
+  // Of all cores' time: what other programs had, and other virtual machines. Not for several ranks
+  // with a recording each, where the others' recordings are such programs.
   std::optional<double> others;
+  bool others_are_ranks = false;  // of the same job, in part
 
   // That share was large, and the run's own threads lacked cores meanwhile: others may also have
   // had cores that this run could not use, or did not need.
   bool OthersDisturb() const {
-    return others.value_or(0) > kOthersDisturb &&
+    return !others_are_ranks && others.value_or(0) > kOthersDisturb &&
            std::max(run_wait.value_or(1), trainer_run_wait.value_or(0)) >= kLacksCores;
   }
 };

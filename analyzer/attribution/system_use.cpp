@@ -384,7 +384,8 @@ CpuUse UseOfCpu(const model::Run& run, const Window& window, const CounterRates&
   use.throttled = counters.Rate("cgroup.throttled", rank);
   use.steal = counters.Rate("cpu.steal", rank);
   if (use.steal.has_value() && host.cores_online > 0) *use.steal /= host.cores_online;
-  if (run.ranks_of_host == 0) {
+  use.others_are_ranks = run.ranks_of_host > 0;
+  if (!use.others_are_ranks || run.step_ranks.empty()) {
     use.others = PartOfOthers(host, counters.Rate("cpu.busy", rank), use);
   }
   const auto per_second = [&](std::string_view name) {

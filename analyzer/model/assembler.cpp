@@ -1,6 +1,7 @@
 #include "analyzer/model/assembler.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -386,6 +387,17 @@ void Assembler::AddRows(std::vector<Row>& from, std::vector<Row>& to) {
 
 namespace {
 
+// As Run::ranks_of_host has it, by what the launcher told the job's processes.
+uint32_t RanksRecordedApart(const Run& run) {
+  std::set<uint32_t> here;
+  uint32_t of_host = 0;
+  for (const trace::ProcessInfo& process : run.processes) {
+    if (process.rank.has_value()) here.insert(*process.rank);
+    of_host = std::max(of_host, process.ranks_of_host);
+  }
+  return of_host > here.size() ? of_host : 0;
+}
+
 void NameTheNameless(Run& run) {
   const auto name = [](auto& table, const char* word) {
     for (size_t i = 0; i < table.size(); ++i) {
@@ -489,6 +501,7 @@ Run Finished(Run run, Trainers trainers) {
   if (trainers == Trainers::kSeparate) {
     SeparateTrainers(run);
     NameLoaders(run);
+    run.ranks_of_host = RanksRecordedApart(run);
   }
   std::sort(run.rows.gaps.begin(), run.rows.gaps.end(),
             [](const trace::Gap& a, const trace::Gap& b) {

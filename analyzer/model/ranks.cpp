@@ -521,8 +521,11 @@ Result<Run> MergeRanks(std::vector<Run> runs, IsCommunication is_communication) 
       std::accumulate(runs.begin(), runs.end(), uint32_t{0},
                       [](uint32_t sum, const Run& run) { return sum + RanksIn(run); });
   uint32_t of_host = 0;
+  uint32_t launched = 0;  // of which some may not be among these
   for (const Run& run : runs) {
-    if (run.info.host.name == runs.front().info.host.name) of_host += RanksIn(run);
+    if (run.info.host.name != runs.front().info.host.name) continue;
+    of_host += RanksIn(run);
+    launched = std::max(launched, run.ranks_of_host);
   }
   Merger merger;
   for (size_t i = 0; i < runs.size(); ++i) {
@@ -530,7 +533,7 @@ Result<Run> MergeRanks(std::vector<Run> runs, IsCommunication is_communication) 
   }
   Run merged = merger.Finish();
   merged.info.world_size = std::max(merged.info.world_size, world);
-  merged.ranks_of_host = of_host;
+  merged.ranks_of_host = std::max(of_host, launched);
   return merged;
 }
 

@@ -95,7 +95,9 @@ struct Run {
   std::vector<trace::SpanClass> span_classes;
   trace::EventRows rows;
   std::vector<uint32_t> step_ranks;  // as long as rows.steps; empty if there is one rank
-  uint32_t ranks_of_host = 0;        // of several recordings: the ranks of info.host; 0: it is one
+  // Where each rank has a recording of its own, all ranks of info.host. 0: those of the host are
+  // here.
+  uint32_t ranks_of_host = 0;
   DataQuality quality;
 
   const trace::SpanClass& ClassOf(const Track& track, size_t span) const {

@@ -65,6 +65,7 @@ void Encode(const ProcessInfo& from, wire::ProcessInfo& to) {
   to.set_start_ns(from.start_ns);
   to.set_end_ns(from.end_ns);
   if (from.rank) to.set_rank_plus_1(*from.rank + 1);
+  to.set_ranks_of_host(from.ranks_of_host);
 }
 
 void Encode(const LoaderInfo& from, wire::LoaderInfo& to) {
@@ -259,6 +260,7 @@ Definitions Decode(wire::Definitions& from) {
                             ClampTime(p.start_ns()),
                             ClampTime(p.end_ns())});
     if (p.rank_plus_1() != 0) to.processes.back().rank = p.rank_plus_1() - 1;
+    to.processes.back().ranks_of_host = p.ranks_of_host();
   }
   for (const wire::LoaderInfo& l : from.loaders()) {
     to.loaders.push_back({LoaderId{l.id()}, ProcessId{l.process_plus_1() - 1}, l.kind(),

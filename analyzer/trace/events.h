@@ -97,6 +97,7 @@ struct ProcessInfo {
   int64_t start_ns = 0;
   int64_t end_ns = 0;                 // 0: it outlived the recording, or nobody saw its end
   std::optional<uint32_t> rank = {};  // what its launcher calls it
+  uint32_t ranks_of_host = 0;         // that its launcher started on this host; 0: unknown
   bool operator==(const ProcessInfo&) const = default;
 };
 

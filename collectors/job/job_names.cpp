@@ -259,6 +259,9 @@ bool JobNames::TakeProcess(JobProcess& process, const NamesLine& line) {
   if (const auto rank = line.Number("rank"); rank && *rank < UINT32_MAX) {
     info.rank = static_cast<uint32_t>(*rank);
   }
+  if (const auto ranks = line.Number("ranks_of_host"); ranks && *ranks < UINT32_MAX) {
+    info.ranks_of_host = static_cast<uint32_t>(*ranks);
+  }
   if (line.List("argv") != nullptr) info.arguments = Masked(line.Texts("argv", SIZE_MAX));
   table_.Redefine(info);
   const std::string python = line.Text("python");

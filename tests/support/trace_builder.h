@@ -74,7 +74,10 @@ class TraceBuilder : private trace::NameSource {
     processes_.push_back({id, name, pid, parent, {}, run.start_ns, 0});
     return id;
   }
-  void Rank(ProcessId process, uint32_t rank) { processes_[process.value].rank = rank; }
+  void Rank(ProcessId process, uint32_t rank, uint32_t of_host = 0) {
+    processes_[process.value].rank = rank;
+    processes_[process.value].ranks_of_host = of_host;
+  }
   LoaderId Loader(trace::LoaderInfo info) {
     info.id = LoaderId{static_cast<uint32_t>(loaders_.size())};
     loaders_.push_back(std::move(info));

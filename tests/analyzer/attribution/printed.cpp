@@ -129,9 +129,10 @@ void PrintDevices(const attribution::Attribution& a, Printer& p) {
 }
 
 void PrintMachine(const attribution::Attribution& a, Printer& p) {
-  const auto& [cores, busy, run_wait, throttled, steal, read, disk, trainer_run_wait, others] =
-      a.cpu;
-  p.Line("cpu", cores, busy, run_wait, throttled, steal, read, disk, trainer_run_wait, others);
+  const auto& [cores, busy, run_wait, throttled, steal, read, disk, trainer_run_wait, others,
+               others_are_ranks] = a.cpu;
+  p.Line("cpu", cores, busy, run_wait, throttled, steal, read, disk, trainer_run_wait, others,
+         others_are_ranks);
   const auto& [peak, on_device, available, limit, stages] = a.memory;
   p.Line("memory", peak, on_device, available, limit);
   for (const auto& [stage, bytes] : stages) p.Line(" held", stage, bytes);

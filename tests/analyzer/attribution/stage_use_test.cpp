@@ -334,12 +334,17 @@ TEST_SUITE("fast") {
     counter("cpu.busy", 2);
     counter("io.requested", 2);
     AddSteps(b, 3);
-    const CpuUse use = Attribute(b.Take()).cpu;
+    model::Run run = b.Take();
+    const CpuUse use = Attribute(run).cpu;
     CHECK(*use.process_busy == Approx(1.75));
     CHECK(*use.run_wait == Approx(0.5));
     CHECK(*use.throttled == Approx(0.1));
     CHECK(*use.steal == Approx(0.1));
     CHECK(*use.others == Approx((2 + 0.4 - 1.75) / 4));
+    CHECK(use.OthersDisturb());
+    run.ranks_of_host = 2;  // with a recording each
+    CHECK(Attribute(run).cpu.others == use.others);
+    CHECK_FALSE(Attribute(run).cpu.OthersDisturb());
     CHECK(*use.read_bytes_per_s == Approx(2e9));
     CHECK(!use.disk_bytes_per_s.has_value());
   }

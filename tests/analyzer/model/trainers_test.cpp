@@ -178,6 +178,30 @@ TEST_SUITE("fast") {
     CHECK(ranks(1, {}) == std::vector<uint32_t>{0, 1});
   }
 
+  TEST_CASE("a rank's own recording knows how many others its host has") {
+    const auto alone = [](uint32_t of_host) {
+      JobTrace job;
+      const TrainerProcess trainer = job.Train(100);
+      job.trace.Rank(trainer.process, 1, of_host);
+      job.Step(trainer, 0, 10'000, 20'000);
+      return job.Loaded();
+    };
+    CHECK(alone(0).ranks_of_host == 0);
+    CHECK(alone(1).ranks_of_host == 0);
+    CHECK(alone(4).ranks_of_host == 4);
+    const auto merged = model::MergeRanks({alone(4), alone(4)});  // two of them are not here
+    REQUIRE(merged.ok());
+    CHECK(merged.value().ranks_of_host == 4);
+
+    JobTrace job;  // torchrun's are all in one recording
+    for (uint32_t rank = 0; rank < 2; ++rank) {
+      const TrainerProcess trainer = job.Train(100 * (rank + 1));
+      job.trace.Rank(trainer.process, rank, 2);
+      job.Step(trainer, 0, 10'000 + rank, 20'000);
+    }
+    CHECK(job.Loaded().ranks_of_host == 0);
+  }
+
   TEST_CASE("traces of ranks have their launcher's numbers, in whatever order they are given") {
     const auto ranks = [](const std::vector<std::optional<uint32_t>>& stated) {
       std::vector<model::Run> runs;

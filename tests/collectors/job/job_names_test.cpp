@@ -74,8 +74,9 @@ TEST_SUITE("fast") {
 {"queue": {"id": 0, "name": "loader", "capacity": 4, "loader": 1}}
 {"stage": {"id": 5, "name": "fetch", "kind": "map", "loader": 1, "workers": 2, "queue": 0}}
 )");
-    f.Append(kWorker,
-             R"({"process": {"pid": 11, "parent": 10, "name": "worker 0", "rank": 3}}
+    f.Append(
+        kWorker,
+        R"({"process": {"pid": 11, "parent": 10, "name": "worker 0", "rank": 3, "ranks_of_host": 4}}
 {"loader": {"id": 0, "owner": "10.1", "number": 1}}
 {"stage": {"id": 0, "name": "fetch", "loader": 0}}
 {"stage": {"id": 1, "name": "collate", "loader": 0, "inputs": [0]}}
@@ -100,6 +101,7 @@ TEST_SUITE("fast") {
     REQUIRE(all.processes.size() == 2);
     for (const trace::ProcessInfo& process : all.processes) {
       CHECK(process.rank == (process.pid == 11 ? std::optional<uint32_t>(3) : std::nullopt));
+      CHECK(process.ranks_of_host == (process.pid == 11 ? 4 : 0));
     }
     CHECK(f.names.bad_lines() == 0);
   }

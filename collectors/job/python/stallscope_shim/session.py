@@ -114,14 +114,25 @@ def describe(name=None):
     rank = _rank()
     if rank is not None:
         line["rank"] = rank
+        line["ranks_of_host"] = _ranks_of_host()
     with _lock:
         _names().write("process", line)
 
 
 def _rank():
     """What the launcher of several ranks calls this process; None: nothing."""
-    for name in ("RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"):
-        value = os.environ.get(name, "")
+    return _first_number("RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
+
+
+def _ranks_of_host():
+    """How many the launcher has started here; 0: unknown."""
+    return _first_number("LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
+                         "SLURM_STEP_TASKS_PER_NODE") or 0
+
+
+def _first_number(*names):
+    for name in names:
+        value = os.environ.get(name, "").partition("(")[0]  # Slurm: "4(x2)", on each of two hosts
         if value.isascii() and value.isdigit():
             return int(value)
     return None

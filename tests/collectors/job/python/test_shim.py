@@ -996,12 +996,16 @@ class Faults(Case):
                 self.assertEqual(os.path.join(package, "train.py"), loader["where"]["file"])
 
     def test_the_rank_that_a_launcher_gives(self):
-        for env, rank in (({"RANK": "3"}, 3), ({"SLURM_PROCID": "0"}, 0), ({"RANK": "all"}, None)):
+        for env, rank, of_host in (
+                ({"RANK": "3"}, 3, 0), ({"RANK": "all"}, None, None),
+                ({"RANK": "3", "LOCAL_WORLD_SIZE": "4"}, 3, 4), ({"LOCAL_WORLD_SIZE": "4"}, None, None),
+                ({"SLURM_PROCID": "0", "SLURM_STEP_TASKS_PER_NODE": "8(x2),1"}, 0, 8)):
             with self.subTest(env):
                 shutil.rmtree(self.session, True)
                 self.assertEqual((0, "", ""), self.python("-c", "import sys", env=env))
                 session = ring_reader.read(self.session)
-                self.assertEqual(rank, session.processes[0].names["process"][0].get("rank"))
+                process = session.processes[0].names["process"][0]
+                self.assertEqual((rank, of_host), (process.get("rank"), process.get("ranks_of_host")))
 
     def test_a_program_in_the_command_line(self):
         program = ("from torch.utils.data import DataLoader\n"
