@@ -268,6 +268,7 @@ void Assembler::AddJobDefinitions(trace::Definitions definitions) {
     Take(from.start_ns, to.start_ns);
     Take(from.end_ns, to.end_ns);
     if (from.rank) to.rank = from.rank;
+    Take(from.ranks_of_host, to.ranks_of_host);
   }
   for (trace::LoaderInfo& from : definitions.loaders) {
     if (!Admit(run_.loaders, from.id.value, trace::kMaxLoaders, kLoadersWord)) continue;

@@ -397,7 +397,8 @@ def attach_datasets(module):
     session.note("framework", {"name": "tensorflow", "version": str(version)})
     _folders.append(_folder(module.__file__, "tensorflow"))
     Method(module.DatasetV2, "__init__", _constructed)
-    Method(module.DatasetV2, "reduce", _reduced)
+    if "reduce" in vars(module.DatasetV2):
+        Method(module.DatasetV2, "reduce", _reduced)
     if session.settings().get("set"):
         from . import rewrites
 
