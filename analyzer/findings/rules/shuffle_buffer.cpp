@@ -19,8 +19,8 @@ void OfTrace(const Case& c, std::vector<Draft>& drafts) {
     const auto buffer = static_cast<int64_t>(c.run.queues[queue.value].info.capacity);
     if (buffer <= 1 || buffer >= least) continue;
     Draft draft = About(c, id, 0,
-                        fmt::format("{} draws from only {} elements for batches of {}: neighbors "
-                                    "in the files stay neighbors",
+                        fmt::format("{} draws from only {} elements for batches of {}: unless "
+                                    "these are all, neighbors in the files stay neighbors",
                                     NameOf(c, id), buffer, size));
     draft.finding.severity = Severity::kLow;
     Show(draft, Evidence::Kind::kQueue, fmt::format("{}: {} elements", NameOf(c, id), buffer));
@@ -32,17 +32,39 @@ void OfTrace(const Case& c, std::vector<Draft>& drafts) {
   }
 }
 
+// Of those in front of the batches, the one with the largest buffer; null if there is none.
+const StageSpec* LargestShuffle(const Spec& spec, size_t batch) {
+  const StageSpec* largest = nullptr;
+  int64_t most = 0;
+  for (size_t i = 0; i < batch; ++i) {
+    const auto* shuffle = As<ShuffleSpec>(spec.stages[i]);
+    if (shuffle == nullptr || shuffle->buffer_size <= most) continue;
+    most = shuffle->buffer_size;
+    largest = &spec.stages[i];
+  }
+  return largest;
+}
+
+// All that was read of the first epoch: a buffer that is not larger than the data never holds it.
+int64_t ReadOfFirstEpoch(const Case& c) {
+  const auto& elements = c.run.rows.elements;
+  return std::count_if(elements.begin(), elements.end(), [](const auto& e) { return e.epoch == 0; });
+}
+
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!c.spec.has_value()) return OfTrace(c, drafts);
-  const size_t at = FirstOf<ShuffleSpec>(*c.spec);
   const size_t batch = FirstOf<BatchSpec>(*c.spec);
-  if (at >= batch || batch >= c.spec->stages.size()) return;
-  const int64_t buffer = std::get<ShuffleSpec>(c.spec->stages[at].kind).buffer_size;
+  if (batch >= c.spec->stages.size()) return;
+  const StageSpec* const shuffle = LargestShuffle(*c.spec, batch);
+  if (shuffle == nullptr) return;
+  const int64_t buffer = As<ShuffleSpec>(*shuffle)->buffer_size;
   const int64_t size = std::get<BatchSpec>(c.spec->stages[batch].kind).size;
   const int64_t least = kFewestShuffledBatches * size;
   // One element shuffles nothing, which may well be intended.
   if (buffer <= 1 || buffer >= least) return;
-  const std::string& name = c.spec->stages[at].name;
+  const int64_t read = ReadOfFirstEpoch(c);
+  if (read > 0 && buffer >= read) return;
+  const std::string& name = shuffle->name;
   Draft draft = About(
       c, StageNamed(c, name), 0,
       fmt::format(
@@ -50,7 +72,8 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
           name, buffer, size));
   draft.finding.severity = Severity::kLow;
   Show(draft, Evidence::Kind::kQueue, fmt::format("{}: {} elements", name, buffer));
-  const int64_t wanted = kGoodShuffledBatches * size;
+  const auto epoch = static_cast<int64_t>(ElementsOfEpoch(c));
+  const int64_t wanted = std::min(kGoodShuffledBatches * size, epoch > 0 ? epoch : INT64_MAX);
   draft.args.value = std::to_string(wanted);
   RecommendUnpriced(draft, fmt::format("let {} draw from {} elements", name, wanted),
                     Setting(name + ".buffer_size", wanted),

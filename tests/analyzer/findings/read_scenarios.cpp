@@ -124,6 +124,12 @@ std::vector<Scenario> ReadScenarios() {
       {"shuffle-buffer", "fewer elements than two batches",
        [](CaseBuilder& b) { b.SpecOf<ShuffleSpec>("shuffle").buffer_size = 40; }, "two batches",
        [](CaseBuilder& b) { b.SpecOf<ShuffleSpec>("shuffle").buffer_size = 64; }},
+      {"shuffle-buffer", "fewer elements than two batches, of many",
+       [](CaseBuilder& b) {
+         b.SpecOf<ShuffleSpec>("shuffle").buffer_size = 40;
+         b.run.rows.elements.assign(41, {});
+       },
+       "all that there are", [](CaseBuilder& b) { b.run.rows.elements.resize(40); }},
       {"shuffle-buffer", "fewer elements than two batches, in TensorFlow's trace",
        [](CaseBuilder& b) {
          b.with_spec = false;
