@@ -1,6 +1,10 @@
 #include "analyzer/findings/spec_view.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "analyzer/findings/facts.h"
+#include "analyzer/findings/thresholds.h"
 
 namespace stallscope::findings {
 namespace {
@@ -10,6 +14,55 @@ bool MayFollowDevice(const StageSpec& stage) {
   const auto* map = As<MapSpec>(stage);
   if (map != nullptr) return map->on == MapOn::kDevice;
   return As<BatchSpec>(stage) != nullptr || As<PrefetchSpec>(stage) != nullptr;
+}
+
+// Its elements are those that it gets, and another map may change them just as well before it.
+bool HandsOnAsTheyAre(const StageSpec& stage, const std::string& input) {
+  const auto* map = As<MapSpec>(stage);
+  if (map != nullptr) return map->on == MapOn::kHost && map->input != input;
+  return As<ShuffleSpec>(stage) != nullptr || As<PrefetchSpec>(stage) != nullptr ||
+         As<RepeatSpec>(stage) != nullptr || As<ShardSpec>(stage) != nullptr;
+}
+
+// Makes pixels, or fails on anything else.
+bool WorksOnPixels(const OpCall& op) {
+  const std::string_view name = op.name();
+  return IsDecode(op) || name == "decode_csv" || name == "resize" ||
+         name == "random_resized_crop" || name == "color_jitter";
+}
+
+double BytesOfValue(TransferDtype dtype) {
+  if (dtype == TransferDtype::kFloat32) return 4;
+  return dtype == TransferDtype::kFloat16 ? 2 : 1;
+}
+
+// An element has as many bytes as the copied sample has values. Wider types have at least twice as
+// many; last batches of an epoch, with fewer samples, and crops change the ratio by less.
+bool HasAByteForEachValue(const Case& c) {
+  const size_t at = FirstOf<BatchSpec>(*c.spec);
+  if (at == c.spec->stages.size()) return false;
+  const auto& batch = std::get<BatchSpec>(c.spec->stages[at].kind);
+  const double values =
+      BytesOfBatch(c) / BytesOfValue(c.spec->transfer.dtype) / static_cast<double>(batch.size);
+  const double bytes = BytesOfElement(c);
+  return !batch.pad && values > 0 && bytes < kOneByteAValue * values &&
+         values < kOneByteAValue * bytes;
+}
+
+// HDF5 files are of images; raw ones hold tensors of any type.
+bool StoresPixels(const Case& c) {
+  bool images = false;
+  bool tensors = false;
+  for (const StageSpec& stage : c.spec->stages) {
+    const auto* source = As<SourceSpec>(stage);
+    if (source == nullptr) continue;
+    images = images || source->format == SourceFormat::kHdf5;
+    tensors = tensors || source->format == SourceFormat::kRaw;
+    if (source->format != SourceFormat::kHdf5 && source->format != SourceFormat::kRaw) return false;
+  }
+  if (!tensors) return images;
+  // Of several inputs, nothing tells whose elements have which size.
+  return ZippedInputs(*c.spec).empty() && HasAByteForEachValue(c);
 }
 
 }  // namespace
@@ -61,6 +114,33 @@ bool OneSizeBefore(const Spec& spec, size_t stage) {
 bool Decodes(const MapSpec& map) {
   const std::vector<OpCall> ops = OpsOf(map);
   return std::any_of(ops.begin(), ops.end(), IsDecode);
+}
+
+bool HasPixels(const Case& c) {
+  if (!c.spec.has_value()) return false;
+  const auto& stages = c.spec->stages;
+  return StoresPixels(c) || std::any_of(stages.begin(), stages.end(), [](const StageSpec& stage) {
+           const auto* map = As<MapSpec>(stage);
+           if (map == nullptr || map->on == MapOn::kDevice) return false;
+           const std::vector<OpCall> ops = OpsOf(*map);
+           return std::any_of(ops.begin(), ops.end(), WorksOnPixels);
+         });
+}
+
+std::optional<NextOp> OpBehind(const Spec& spec, const StageSpec& stage, size_t op) {
+  const auto& map = std::get<MapSpec>(stage.kind);
+  std::vector<OpCall> ops = OpsOf(map);
+  if (op + 1 < ops.size()) return NextOp{std::move(ops[op + 1]), &stage, 0};
+  const StageSpec* const end = spec.stages.data() + spec.stages.size();
+  for (const StageSpec* next = &stage + 1; next != end; ++next) {
+    if (HandsOnAsTheyAre(*next, map.input)) continue;
+    const auto* later = As<MapSpec>(*next);
+    if (later == nullptr || later->on == MapOn::kDevice) return std::nullopt;
+    ops = OpsOf(*later);
+    if (ops.empty()) return std::nullopt;
+    return NextOp{std::move(ops.front()), next, static_cast<size_t>(next - &stage)};
+  }
+  return std::nullopt;
 }
 
 std::optional<DeviceTail> DeviceTailOf(const Spec& spec) {

@@ -45,6 +45,20 @@ std::string Joined(const std::vector<OpCall>& ops, size_t from, size_t to);
 SetChange SetOps(const std::string& stage, const std::vector<std::string>& ops);
 
 bool Decodes(const MapSpec& map);
+// What is batched was pixels, with a byte for each value: ops decode them or take nothing else, or
+// the files hold them. A generated source's bytes stand for any data.
+bool HasPixels(const Case& c);
+
+// The op that gets what an op of a map returns.
+struct NextOp {
+  OpCall call;
+  const StageSpec* stage = nullptr;  // of the spec
+  size_t stages_on = 0;              // 0: in the same map
+};
+// That of the op `op` of `stage`, a map of `spec`: also in a later map on the host, if all stages
+// between them hand this input's elements on as they are, and keep none for a later epoch.
+std::optional<NextOp> OpBehind(const Spec& spec, const StageSpec& stage, size_t op);
+
 // An op before this stage makes all elements of the first input the same size.
 bool OneSizeBefore(const Spec& spec, size_t stage);
 

@@ -3,18 +3,21 @@
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "analyzer/base/file.h"
 #include "analyzer/spec/knobs.h"
 #include "analyzer/spec/spec_json.h"
+#include "collectors/data/convert_set.h"
 #include "collectors/data/generate.h"
 #include "tests/support/paths.h"
 
 namespace stallscope::test {
 namespace {
 
-// The file has this in place of the folder of images.
-constexpr std::string_view kImages = "IMAGES";
+// The file has these in place of the folders of images and of their pixels.
+constexpr std::pair<std::string_view, std::string_view> kFolders[] = {{"IMAGES", "/images"},
+                                                                      {"PIXELS", "/pixels"}};
 
 void MakeImages(const std::string& folder) {
   data::GenerateOptions options;
@@ -28,10 +31,21 @@ void MakeImages(const std::string& folder) {
   REQUIRE(data::Generate(options).ok());
 }
 
+void MakePixels(const std::string& images, const std::string& folder) {
+  data::ConvertOptions options;
+  options.sources = {images};
+  options.folder = folder;
+  options.format = data::DataFormat::kRaw;
+  options.shards = 1;
+  options.threads = 1;
+  REQUIRE(data::Convert(options).ok());
+}
+
 }  // namespace
 
 std::vector<Planted> AllPlanted(const std::string& folder) {
   MakeImages(folder + "/images");
+  MakePixels(folder + "/images", folder + "/pixels");
   const auto text = ReadWholeFile(SourceDir() + "/tests/checklist/planted.json", 1 << 20);
   REQUIRE_MESSAGE(text.ok(), text.error().Line());
   std::vector<Planted> all;
@@ -43,8 +57,9 @@ std::vector<Planted> AllPlanted(const std::string& folder) {
     planted.id = json.at("id");
     planted.speeds = json.at("speeds");
     std::string written = json.at("spec").dump();
-    if (const size_t at = written.find(kImages); at != std::string::npos) {
-      written.replace(at, kImages.size(), folder + "/images");
+    for (const auto& [word, place] : kFolders) {
+      const size_t at = written.find(word);
+      if (at != std::string::npos) written.replace(at, word.size(), folder + std::string(place));
     }
     auto spec = ReadSpec(written, "spec");
     REQUIRE_MESSAGE(spec.ok(), spec.error().Line());

@@ -9,25 +9,37 @@ struct Scaling {
   size_t op = 0;   // the decode
   int64_t of = 1;  // 1/2, 1/4, 1/8: the only sizes that cost less than the whole
   int64_t side = 0;
+  std::string later;  // the map that makes them so small, if it is not the decode's
 };
 
 // The file's size is a lower bound of its pixels. A random crop keeps less than the whole, so its
 // picture must stay larger.
-std::optional<Scaling> ScalingOf(const MapSpec& map, double bytes) {
-  const std::vector<OpCall> ops = OpsOf(map);
-  for (size_t i = 0; i + 1 < ops.size(); ++i) {
+std::optional<Scaling> ScalingOf(const Spec& spec, const StageSpec& stage, double bytes) {
+  const std::vector<OpCall> ops = OpsOf(std::get<MapSpec>(stage.kind));
+  for (size_t i = 0; i < ops.size(); ++i) {
     if (ops[i].name() != "decode_jpeg" || ops[i].Integer("scale") != 8) continue;
-    const OpCall& next = ops[i + 1];
-    if (next.name() != "resize" && next.name() != "random_resized_crop") continue;
-    const int64_t side = next.Integer("size");
-    const double needed = next.name() == "resize" ? 1 : 2;
+    const std::optional<NextOp> next = OpBehind(spec, stage, i);
+    if (!next.has_value()) continue;
+    const std::string_view name = next->call.name();
+    if (name != "resize" && name != "random_resized_crop") continue;
+    const int64_t side = next->call.Integer("size");
+    const double needed = name == "resize" ? 1 : 2;
     for (int64_t of : {8, 4, 2}) {
       const double least = needed * static_cast<double>(side * of);
-      if (bytes >= kMostJpegBytesPerPixel * least * least) return Scaling{i, of, side};
+      if (bytes < kMostJpegBytesPerPixel * least * least) continue;
+      return Scaling{i, of, side, next->stages_on > 0 ? next->stage->name : ""};
     }
   }
   return std::nullopt;
 }
+
+// Where the decode and what makes its images small are two functions.
+constexpr Advice kForTwoMaps = {
+    .tf_data =
+        R"py(image = tf.io.decode_jpeg(data, channels=3, ratio={value})  # the next map stays)py",
+    .pytorch = R"py(image = PIL.Image.open(file)
+image.draft("RGB", (image.width // {value}, image.height // {value}))  # before it is loaded)py",
+};
 
 Patch Scaled(const std::string& stage, const MapSpec& map, const Scaling& scaling) {
   const std::vector<OpCall> ops = OpsOf(map);
@@ -75,14 +87,16 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
     const auto* map = As<MapSpec>(c, stage.id);
     const double share = BlamedForWork(c, stage.id);
     if (map == nullptr || map->on == MapOn::kDevice || share < kModerateShare) continue;
-    const std::optional<Scaling> scaling = ScalingOf(*map, bytes);
+    const std::optional<Scaling> scaling = ScalingOf(*c.spec, *SpecOf(c, stage.id), bytes);
     if (!scaling.has_value()) continue;
+    const std::string by = scaling->later.empty() ? "" : "for " + scaling->later + " ";
     Draft draft = About(c, stage.id, share,
                         fmt::format("{} of step time is spent waiting for {}, which decodes entire "
-                                    "images (files of {}) only to make them {} pixels wide",
-                                    Percent(share), stage.name, Bytes(bytes), scaling->side));
+                                    "images (files of {}) only {}to make them {} pixels wide",
+                                    Percent(share), stage.name, Bytes(bytes), by, scaling->side));
     ShowWaiting(draft, c, stage.id, share);
     draft.args.value = std::to_string(scaling->of);
+    if (!scaling->later.empty()) draft.advice = &kForTwoMaps;
     RecommendUnpriced(draft, fmt::format("decode at 1/{} of the size", scaling->of),
                       Scaled(stage.name, *map, *scaling),
                       "a run does not show how long single ops take: " + ToMeasure(c));

@@ -28,25 +28,18 @@ std::optional<Widening> WideningOf(const Spec& spec) {
   return std::nullopt;
 }
 
-// Whether what is batched are pictures, and nothing made them wider: then they are bytes.
-bool MakesPictures(const Spec& spec) {
-  return std::any_of(spec.stages.begin(), spec.stages.end(), [](const StageSpec& stage) {
-    const auto* map = As<MapSpec>(stage);
-    return map != nullptr && Decodes(*map);
-  });
-}
-
-std::optional<Narrowing> NarrowingOf(const Spec& spec) {
+std::optional<Narrowing> NarrowingOf(const Case& c) {
+  const Spec& spec = *c.spec;
   const std::optional<Widening> wide = WideningOf(spec);
   if (!wide.has_value()) {
-    if (!MakesPictures(spec)) return std::nullopt;
+    if (!HasPixels(c)) return std::nullopt;
     return Narrowing{Setting("transfer.dtype", "uint8"),
                      "copy the bytes, and let the device widen them", 0.25};
   }
   const std::optional<DeviceTail> tail = DeviceTailOf(spec);
   // All that widens must go over to the device.
   const bool all = tail.has_value() && tail->stage == wide->stage && tail->first <= wide->op;
-  if (all && MakesPictures(spec)) {
+  if (all && HasPixels(c)) {
     Narrowing narrowing{OnDevice(spec, {wide->stage, wide->op}),
                         "copy bytes, and widen and normalize on the device", 0.25};
     narrowing.patch.changes.emplace_back(SetTo("transfer.dtype", "uint8"));
@@ -80,7 +73,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!Worth(c, Category::kTransfer)) return;
   if (!c.spec.has_value()) return OfTrace(c, drafts);
   if (c.spec->transfer.dtype != TransferDtype::kFloat32) return;
-  const std::optional<Narrowing> narrowing = NarrowingOf(*c.spec);
+  const std::optional<Narrowing> narrowing = NarrowingOf(c);
   if (!narrowing.has_value()) return;
   const double share = Share(c, Category::kTransfer);
   Draft draft =

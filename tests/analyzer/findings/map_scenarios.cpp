@@ -1,5 +1,7 @@
 #include "tests/analyzer/findings/scenarios.h"
 
+#include <utility>
+
 namespace stallscope::test {
 
 using attribution::Cause;
@@ -12,6 +14,12 @@ void CheapMaps(CaseBuilder& b) {
   b.Stall("augment", Cause::kCpu, 0.3);
   b.UseOf("decode").service_ns.mean = 10'000;
   b.UseOf("augment").service_ns.mean = 30'000;
+}
+
+// Before anything stalls, or where the figures of the stages do not matter.
+void InsertBehindDecode(CaseBuilder& b, decltype(StageSpec::kind) kind) {
+  b.spec.stages.insert(b.spec.stages.begin() + 3, {"between", std::move(kind)});
+  b.TakeStagesFromSpec();
 }
 
 // A hundred fetches of 0.2 ms with twenty operations behind each; in the middle one that finds an
@@ -152,6 +160,15 @@ std::vector<Scenario> MapScenarios() {
        [](CaseBuilder& b) {
          for (auto& element : b.run.rows.elements) element.bytes = 9'000;
        }},
+      {"decode-scaled", "the next map behind a shuffle makes them small",
+       [](CaseBuilder& b) {
+         b.SpecOf<MapSpec>("augment").ops = {"resize(64)"};
+         InsertBehindDecode(b, ShuffleSpec{64});
+         b.ReadElements(200, 4, 100'000);
+         b.Stall("decode", Cause::kCpu, 0.5);
+       },
+       "behind a cache it does",
+       [](CaseBuilder& b) { b.StageSpecOf("between").kind = CacheSpec{}; }},
       {"decode-crop", "whole pictures for a crop",
        [](CaseBuilder& b) {
          b.SpecOf<MapSpec>("decode").ops = {"decode_jpeg", "crop(224)"};
@@ -161,6 +178,9 @@ std::vector<Scenario> MapScenarios() {
        [](CaseBuilder& b) {
          b.SpecOf<MapSpec>("decode").ops = {"decode_jpeg(crop=true)", "crop(224)"};
        }},
+      {"decode-crop", "whole pictures for a crop in the next map",
+       [](CaseBuilder& b) { b.Stall("decode", Cause::kCpu, 0.5); }, "a shuffle keeps the two apart",
+       [](CaseBuilder& b) { InsertBehindDecode(b, ShuffleSpec{64}); }},
       {"loader-workers", "the trainer's thread loads the batches",
        [](CaseBuilder& b) {
          b.run.stages[b.IdOf("decode").value].kind = "dataloader";
