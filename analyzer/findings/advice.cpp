@@ -33,6 +33,7 @@ std::string Filled(std::string_view text, const AdviceArgs& args) {
   Replace(code, "{stage}", Identifier(args.stage));
   Replace(code, "{value}", args.value);
   Replace(code, "{batches}", args.batches);
+  Replace(code, "{transforms}", args.transforms);
   return code;
 }
 

@@ -23,7 +23,8 @@ struct Advice {
 struct AdviceArgs {
   std::string stage;
   std::string value;
-  std::string batches;  // whose gradients make one update
+  std::string batches;     // whose gradients make one update
+  std::string transforms;  // torchvision's, where {value} has Keras's layers
 };
 
 // Batches of {value}, the gradients of {batches} of them in each update.

@@ -18,14 +18,46 @@ bool StillBytes(const Spec& spec, size_t stage, size_t op) {
   return true;
 }
 
-// Decoded bytes would cross the link as floats again, and the trainer's thread would widen them.
-bool LeavesBytes(const Spec& spec, const DeviceTail& tail) {
-  const bool pictures = std::any_of(spec.stages.begin(), spec.stages.end(), [](const auto& stage) {
-    const auto* map = As<MapSpec>(stage);
-    return map != nullptr && Decodes(*map);
-  });
-  return pictures && spec.transfer.dtype == TransferDtype::kFloat32 &&
-         StillBytes(spec, tail.stage, tail.first);
+// Pixels would cross the link as floats again, and the trainer's thread would widen them.
+bool LeavesBytes(const Case& c, const DeviceTail& tail) {
+  return c.spec->transfer.dtype == TransferDtype::kFloat32 && HasPixels(c) &&
+         StillBytes(*c.spec, tail.stage, tail.first);
+}
+
+// What frameworks call an op on the device; {} is its size.
+struct Layers {
+  std::string_view op;
+  const char* keras;
+  const char* torchvision;
+};
+constexpr Layers kLayers[] = {
+    {"resize", "tf.keras.layers.Resizing({0}, {0})", "v2.Resize(({0}, {0}))"},
+    {"crop", "tf.keras.layers.CenterCrop({0}, {0})", "v2.CenterCrop({0})"},
+    {"random_resized_crop", "tf.keras.layers.RandomCrop({0}, {0})", "v2.RandomResizedCrop({0})"},
+    {"flip", "tf.keras.layers.RandomFlip(\"horizontal\")", "v2.RandomHorizontalFlip()"},
+    {"color_jitter", "tf.keras.layers.RandomBrightness(0.2), tf.keras.layers.RandomContrast(0.2)",
+     "v2.ColorJitter(0.2, 0.2)"},
+    {"normalize",
+     "tf.keras.layers.Rescaling(1.0 / 255), tf.keras.layers.Normalization(mean=mean, "
+     "variance=std**2)",
+     "v2.ToDtype(torch.float32, scale=True), v2.Normalize(mean, std)"},
+    {"cast", "tf.keras.layers.Rescaling(1.0)", "v2.ToDtype(torch.float32)"},
+};
+
+constexpr Advice kNoCode = {};
+
+void AddLayers(const OpCall& op, AdviceArgs& args) {
+  const auto known = std::find_if(std::begin(kLayers), std::end(kLayers),
+                                  [&](const Layers& each) { return each.op == op.name(); });
+  if (known == std::end(kLayers)) return;  // one_hot is for labels
+  const auto& of = op.op->parameters;
+  const bool sized = std::any_of(of.begin(), of.end(),
+                                 [](const OpParameter& each) { return each.name == "size"; });
+  const int64_t size = sized ? op.Integer("size") : 0;
+  for (const auto& [text, layer] :
+       {std::pair{&args.value, known->keras}, std::pair{&args.transforms, known->torchvision}}) {
+    *text += (text->empty() ? "" : ", ") + fmt::format(fmt::runtime(layer), size);
+  }
 }
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
@@ -40,8 +72,10 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   const double share = Blamed(c, id);
   const std::vector<OpCall> ops = OpsOf(std::get<MapSpec>(stage.kind));
   std::string moved;
+  AdviceArgs layers;
   for (size_t i = tail->first; i < ops.size(); ++i) {
     moved += (moved.empty() ? "" : ", ") + ops[i].Text();
+    AddLayers(ops[i], layers);
   }
   Draft draft =
       About(c, id, share,
@@ -50,9 +84,11 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
                         Percent(share), stage.name, Percent(Share(c, Category::kCompute))));
   Show(draft, Evidence::Kind::kSpans,
        fmt::format("{}: {} can run on the device", stage.name, moved));
+  if (layers.value.empty()) draft.advice = &kNoCode;
+  draft.args = std::move(layers);
   const std::string text = fmt::format("run {} on the device", moved);
   Patch patch = OnDevice(*c.spec, *tail);
-  if (LeavesBytes(*c.spec, *tail)) patch.changes.emplace_back(SetTo("transfer.dtype", "uint8"));
+  if (LeavesBytes(c, *tail)) patch.changes.emplace_back(SetTo("transfer.dtype", "uint8"));
   RecommendUnpriced(draft, text, std::move(patch),
                     fmt::format("the run does not show how much of the time of {} these ops "
                                 "take: replay it with the change",
@@ -68,9 +104,9 @@ extern const Rule kRule = {.id = "device-preprocessing",
                            .check = Check,
                            .advice = {
                                .tf_data = R"py(model = tf.keras.Sequential([
-    tf.keras.layers.RandomFlip("horizontal"), tf.keras.layers.Rescaling(1.0 / 255), model]))py",
+    {value}, model]))py",
                                .pytorch = R"py(from torchvision.transforms import v2
-on_device = v2.Compose([v2.ToDtype(torch.float32, scale=True), v2.Normalize(mean, std)])
+on_device = v2.Compose([{transforms}])
 images = on_device(images.to(device, non_blocking=True)))py",
                                .dali = R"py(images = fn.decoders.image(jpegs, device="mixed")
 images = fn.crop_mirror_normalize(images, dtype=types.FLOAT, mean=mean, std=std))py",

@@ -49,7 +49,8 @@ extern const Rule kRule = {.id = "strategy",
     cross_device_ops=tf.distribute.NcclAllReduce(num_packs=2)))py",
                                .pytorch = R"py(model = torch.nn.parallel.DistributedDataParallel(
     model, bucket_cap_mb=100, gradient_as_bucket_view=True)
-with model.no_sync():  # in all but every n-th step
+with model.no_sync():  # in all but every n-th step, around the forward pass, too
+    loss = criterion(model(images), labels)
     loss.backward())py",
                            }};
 

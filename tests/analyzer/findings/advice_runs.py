@@ -66,6 +66,7 @@ def tensorflow():
         "examples": [example()], "make_model": model, "model": model(), "loss": "mse",
         "optimizer": tf.keras.optimizers.SGD(), "strategy": tf.distribute.get_strategy(),
         "signature": tf.TensorSpec([], tf.int64), "learning_rate": 0.1, "size": (4, 4),
+        "mean": 0.5, "std": 0.25,
     }
     for name in ("decode", "augment", "read", "fn", "first_fn", "norm", "batch", "shuffle", "wide",
                  "cheap", "first", "second", "parse", "stage", "call", "cache", "function_of_tensors"):
@@ -110,6 +111,11 @@ def tensorflow():
         result = after["model"](tf.zeros([2, 8, 8, 3], tf.uint8))
         assert result.shape[0] == 2 and "Rescaling" in type(after["model"].layers[-2]).__name__ + \
             " ".join(type(layer).__name__ for layer in after["model"].layers)
+
+    def has_layers(after, code):
+        names = [type(layer).__name__ for layer in after["model"].layers[:-1]]
+        assert names and all("layers." + name in code for name in names), names
+        assert after["model"](tf.zeros([2, 8, 8, 3], tf.uint8)).shape[0] == 2
 
     def pixels(after, code):
         value = after.get("image")
@@ -163,7 +169,7 @@ def tensorflow():
         "shuffle-buffer": has("Shuffle"), "shuffle-place": has("ParallelMap"),
         "snapshot": has("Snapshot"), "stragglers": option(lambda o: o.deterministic is False),
         "strategy": strategy, "sync-points": compiled, "vectorise": has("ParallelMap"),
-        "device-preprocessing": widens, "warm-up": traced_once,
+        "device-preprocessing": has_layers, "warm-up": traced_once,
         "block-length": has("ParallelInterleave"), "slow-shard": has("ParallelInterleave"),
     }
 
@@ -337,8 +343,27 @@ def pytorch():
         after["writer"].close()
 
     def exchanged(after, code):
-        assert isinstance(after["model"], torch.nn.parallel.DistributedDataParallel)
-        assert after["model"].gradient_as_bucket_view
+        model = after["model"]
+        assert isinstance(model, torch.nn.parallel.DistributedDataParallel)
+        assert model.gradient_as_bucket_view
+        assert model.reductions == 0 and model.module.weight.grad is not None
+        model(after["images"]).sum().backward()
+        assert model.reductions > 0
+
+    def count_reductions(model):
+        def reduce(_, bucket):
+            model.reductions += 1
+            done = torch.futures.Future()
+            done.set_result(bucket.buffer())
+            return done
+
+        model.reductions = 0
+        model.register_comm_hook(None, reduce)
+
+    def on_accelerator(after, code):
+        names = [type(each).__name__ for each in after["on_device"].transforms]
+        assert names and all("v2." + name in code for name in names)
+        assert ("ToDtype" in code) == (after["images"].dtype == torch.float32)
 
     def transforms(after, code):
         assert "Compose" in code or "ToDtype" in code
@@ -361,7 +386,7 @@ def pytorch():
         "snapshot": lambda after, code: after["images"].shape[0] == 64,
         "vectorise": lambda after, code: after["Batched"], "narrow-dtype": floats,
         "mixed-precision": scaler, "loss-scale": scaler, "sync-points": lambda *_: None,
-        "late-cast": transforms, "redundant-work": transforms, "device-preprocessing": floats,
+        "late-cast": transforms, "redundant-work": transforms, "device-preprocessing": on_accelerator,
         "decode-scaled": lambda after, code: after["image"].width < 64,
         "eager-ops": lambda *_: None, "kernel-fusion": lambda *_: None, "retracing": lambda *_: None,
         "captured-graph": lambda *_: None, "pinned-memory": on_device("images"),
@@ -419,7 +444,8 @@ def pytorch():
             if not torch.distributed.is_initialized():
                 torch.distributed.init_process_group(
                     "gloo", rank=0, world_size=1, init_method=f"file://{folder}/group")
-            own["loss"] = own["model"](torch.ones(2, 3)).sum()
+            code = code.replace("\nwith model", "\ncount_reductions(model)\nwith model")
+            own["count_reductions"] = count_reductions
         if id == "serial-source":
             for name in ("read", "decode"):
                 own[name] = numbers
