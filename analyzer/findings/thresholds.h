@@ -173,6 +173,8 @@ constexpr uint64_t kSmallFileBytes = uint64_t{256} << 10;
 // JPEGs of photographs at quality 90 have 0.3 to 0.6 bytes per pixel: a file with this much for
 // each pixel of a picture holds that picture or a larger one.
 constexpr double kMostJpegBytesPerPixel = 0.6;
+// Bytes of a value are told apart by the ratio of two sizes: 1, or 2 and more.
+constexpr double kOneByteAValue = 1.5;
 
 // --- Stores and shuffles -------------------------------------------------------------------------
 
@@ -277,8 +279,8 @@ constexpr double kSkippedSteps = 0.01;
 constexpr double kSmallLossScale = 1024;
 constexpr double kUsualLossScale = 16384;
 constexpr double kMostDoublings = 64;
-// A lower scale to start from: six halvings below the one that overflows.
-constexpr double kLowerLossScale = 64;
+// A lower scale to start from is so many halvings below the one that overflows, or more.
+constexpr double kFewestHalvings = 6;
 // Batches of another size than the usual one: more than the last one of each epoch.
 constexpr double kOddBatches = 0.01;
 

@@ -43,7 +43,10 @@ void TooLarge(const Case& c, size_t skipped, size_t all, size_t storm, std::vect
   Show(draft, Evidence::Kind::kStep, fmt::format("{} {} skipped by the loss scale", skipped, what));
   Patch patch;
   if (c.spec.has_value()) {
-    const double lower = std::max(1.0, c.spec->trainer.loss_scale.initial / kLowerLossScale);
+    // Each step that is discarded halves the scale, until none is.
+    const double halvings = std::max(kFewestHalvings, static_cast<double>(storm) + 1);
+    double lower = std::max(1.0, c.spec->trainer.loss_scale.initial / std::exp2(halvings));
+    if (skipped == all) lower = std::min(lower, kUsualLossScale);
     patch = Setting("trainer.loss_scale.initial", lower);
     draft.args.value = fmt::format("{:.0f}", lower);
   } else {

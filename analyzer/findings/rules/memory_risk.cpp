@@ -30,6 +30,10 @@ constexpr Advice kDevice = {
 # or keep fewer activations: torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False))py",
     .grain = R"py(layer = nn.Dense(features, dtype=jnp.bfloat16, param_dtype=jnp.float32))py",
 };
+constexpr Advice kAhead = {
+    .tf_data =
+        R"py(ds = ds.apply(tf.data.experimental.prefetch_to_device("/gpu:0", buffer_size={value}))  # last)py",
+};
 struct Smaller {
   Patch patch;
   std::string text;
@@ -105,14 +109,29 @@ void OfHost(const Case& c, std::vector<Draft>& drafts) {
   drafts.push_back(std::move(draft));
 }
 
-// A narrow type halves a step's memory; a run that already has one needs smaller batches.
-void RecommendLess(const Case& c, Draft& draft) {
+// Batches that wait on the device.
+double BytesAhead(const Case& c) {
+  const int64_t ahead = c.spec->transfer.prefetch_to_device;
+  return ahead < 2 ? 0 : BytesOfBatch(c) * static_cast<double>(ahead);
+}
+
+// Batches that wait there are the cheapest to give up. A narrow type halves a step's memory; a run
+// that already has one needs smaller batches.
+void RecommendLess(const Case& c, const DeviceRoom& memory, Draft& draft) {
   if (!c.spec.has_value()) return;
   const Precision now = c.spec->trainer.precision;
   const size_t batch = FirstOf<BatchSpec>(*c.spec);
   constexpr const char* kWhy =
       "it saves device memory; a run with the change shows its effect on speed";
-  if (now == Precision::kFp32 || now == Precision::kTf32) {
+  if (BytesAhead(c) > memory.peak / 2) {
+    const int64_t half = HalfOf(c.spec->transfer.prefetch_to_device);
+    draft.advice = &kAhead;
+    draft.args.value = std::to_string(half);
+    RecommendUnpriced(
+        draft,
+        fmt::format("copy only {} ahead", Counted(static_cast<uint64_t>(half), "batch", "batches")),
+        Setting("transfer.prefetch_to_device", half), kWhy, Aim::kMemory);
+  } else if (now == Precision::kFp32 || now == Precision::kTf32) {
     draft.advice = &kDevice;
     RecommendUnpriced(draft, "compute in bfloat16: a step then needs about half as much memory",
                       Setting("trainer.precision", "bf16"), kWhy, Aim::kMemory);
@@ -142,7 +161,7 @@ void OfDevice(const Case& c, std::vector<Draft>& drafts) {
                                   Bytes(memory->peak), Bytes(memory->limit), Percent(used)));
   draft.finding.severity = used >= kMemoryDanger ? Severity::kHigh : Severity::kMedium;
   Show(draft, Evidence::Kind::kCopy, fmt::format("device: {} at its peak", Bytes(memory->peak)));
-  RecommendLess(c, draft);
+  RecommendLess(c, *memory, draft);
   draft.finding.stands_alone = true;
   drafts.push_back(std::move(draft));
 }

@@ -136,6 +136,64 @@ TEST_SUITE("fast") {
     CHECK(finding->text.find("up to 3 in a row") != std::string::npos);
   }
 
+  TEST_CASE("loss-scale: the new one is below what overflowed, however far off that was") {
+    const auto initial = [](double now, size_t discarded, size_t steps) {
+      CaseBuilder builder;
+      builder.spec.trainer.precision = stallscope::Precision::kFp16;
+      builder.spec.trainer.loss_scale.initial = now;
+      builder.run.rows.steps.resize(steps);
+      for (size_t i = 0; i < discarded; ++i) builder.run.rows.steps[i].loss_scale_skipped = 1;
+      const auto finding = builder.FindingOf("loss-scale");
+      REQUIRE(finding.has_value());
+      const auto changed = stallscope::Apply(builder.spec, finding->recommendation->patch);
+      REQUIRE(changed.ok());
+      return changed.value().trainer.loss_scale.initial;
+    };
+    CHECK(initial(65536, 3, 100) == 1024);
+    CHECK(initial(65536 * 1024.0, 9, 100) == 65536);
+    CHECK(initial(1e30, 40, 40) == 16384);  // how far, the run does not show
+  }
+
+  TEST_CASE("memory-risk: of batches that wait on the device, half as many") {
+    CaseBuilder builder;
+    builder.spec.trainer.precision = stallscope::Precision::kFp32;
+    builder.run.info.device.memory_bytes = 1'000'000;
+    builder.attribution.memory.device_peak_bytes = 950'000;
+    builder.run.rows.copies.clear();
+    stallscope::trace::Copy copy;
+    copy.direction = stallscope::trace::CopyDirection::kHostToDevice;
+    copy.batch = stallscope::ItemId{1};
+    copy.bytes = 50'000;
+    builder.run.rows.copies.push_back(copy);
+    const auto text = [&](int64_t ahead) {
+      builder.spec.transfer.prefetch_to_device = ahead;
+      const auto full = builder.FindingOf("memory-risk");
+      REQUIRE(full.has_value());
+      return full->recommendation->text;
+    };
+    CHECK(text(16) == "copy only 8 batches ahead");
+    CHECK(text(2).starts_with("compute in bfloat16"));
+  }
+
+  TEST_CASE("device-preprocessing: the code has the ops that move") {
+    const auto code = [](const std::vector<std::string>& ops) {
+      CaseBuilder builder;
+      builder.SpecOf<stallscope::MapSpec>("augment").ops = ops;
+      builder.Stall("augment", stallscope::attribution::Cause::kCpuContention, 0.6);
+      const auto finding = builder.FindingOf("device-preprocessing");
+      REQUIRE(finding.has_value());
+      return finding->recommendation->code;
+    };
+    const auto plain = code({"resize(64)", "normalize"});
+    CHECK(plain.tf_data.find("Normalization") != std::string::npos);
+    CHECK(plain.tf_data.find("Flip") == std::string::npos);
+    CHECK(plain.tf_data.find("Resizing") == std::string::npos);  // it is what gives them one size
+    CHECK(plain.pytorch.find("v2.Compose([v2.ToDtype") != std::string::npos);
+    const auto flipped = code({"resize(64)", "flip"});
+    CHECK(flipped.tf_data.find("RandomFlip(\"horizontal\"), model") != std::string::npos);
+    CHECK(flipped.tf_data.find("Rescaling") == std::string::npos);
+  }
+
   TEST_CASE("every rule has a case") {
     std::set<std::string_view> seen;
     for (const Scenario& scenario : AllScenarios()) seen.insert(scenario.id);
@@ -444,6 +502,77 @@ TEST_SUITE("fast") {
     }
   }
 
+  TEST_CASE("decode-crop: two maps become one, unless the rewrite cannot join them") {
+    CaseBuilder b;
+    b.Stall("decode", stallscope::attribution::Cause::kCpu, 0.5);
+    const auto changed = [&] {
+      const auto finding = b.FindingOf("decode-crop");
+      REQUIRE(finding.has_value());
+      CHECK(finding->text.find("random_resized_crop(224) in augment") != std::string::npos);
+      CHECK(finding->recommendation->code.tf_data.find("one map") != std::string::npos);
+      const auto applied = Apply(b.spec, finding->recommendation->patch);
+      REQUIRE(applied.ok());
+      CHECK(applied.value().rewrites.crop_aware_decode);
+      CHECK(applied.value().rewrites.map_fusion);
+      CaseBuilder after;
+      after.spec = applied.value();
+      return after.SpecOf<stallscope::MapSpec>("augment").parallelism;
+    };
+    CHECK(changed().value == 4);
+    b.SpecOf<stallscope::MapSpec>("decode").parallelism = stallscope::Knob::Auto();
+    CHECK(changed().value == 2);
+    // One rewrite alone leaves the pictures whole.
+    b.spec.rewrites.crop_aware_decode = true;
+    changed();
+    b.spec.rewrites.map_fusion = true;
+    CHECK_FALSE(b.FindingOf("decode-crop").has_value());
+    b.spec.rewrites = {};
+    b.SpecOf<stallscope::MapSpec>("decode").deterministic = false;
+    CHECK_FALSE(b.FindingOf("decode-crop").has_value());
+  }
+
+  TEST_CASE("decode-scaled: in two maps, the decode's changes") {
+    CaseBuilder b;
+    b.SpecOf<stallscope::MapSpec>("augment").ops = {"resize(64)"};
+    b.ReadElements(200, 4, 100'000);
+    b.Stall("decode", stallscope::attribution::Cause::kCpu, 0.5);
+    const auto finding = b.FindingOf("decode-scaled");
+    REQUIRE(finding.has_value());
+    CHECK(finding->text.ends_with("only for augment to make them 64 pixels wide"));
+    const auto changed = Apply(b.spec, finding->recommendation->patch);
+    REQUIRE(changed.ok());
+    const auto& ops = std::get<stallscope::MapSpec>(changed.value().stages[2].kind).ops;
+    CHECK(ops == std::vector<std::string>{"decode_jpeg(scale=1/4)"});
+    CHECK(changed.value().stages[3] == b.spec.stages[3]);
+    CHECK(finding->recommendation->code.tf_data.find("ratio=4") != std::string::npos);
+    CHECK(finding->recommendation->code.tf_data.find("crop") == std::string::npos);
+  }
+
+  TEST_CASE("narrow-dtype, device-preprocessing: stored pixels cross the link as bytes") {
+    for (const auto format : {stallscope::SourceFormat::kHdf5, stallscope::SourceFormat::kRaw}) {
+      CaseBuilder b;
+      b.spec.stages.erase(b.spec.stages.begin() + 3);
+      b.SpecOf<stallscope::SourceSpec>("read").format = format;
+      b.SpecOf<stallscope::MapSpec>("decode").ops = {"normalize"};
+      b.TakeStagesFromSpec();
+      b.spec.transfer.dtype = stallscope::TransferDtype::kFloat32;
+      b.ReadElements(200, 4, 148'400);
+      b.CopyBatches(stallscope::trace::CopyMemory::kPinned, 19'000'000);
+      CaseBuilder busy = b;
+      busy.Stall("decode", stallscope::attribution::Cause::kCpu, 0.6);
+      b.Spend(stallscope::attribution::Category::kTransfer, 0.4, Bound::kTransfer);
+      for (const auto& finding :
+           {b.FindingOf("narrow-dtype"), busy.FindingOf("device-preprocessing")}) {
+        REQUIRE(finding.has_value());
+        const auto changed = Apply(b.spec, finding->recommendation->patch);
+        REQUIRE(changed.ok());
+        CHECK(changed.value().transfer.dtype == stallscope::TransferDtype::kUint8);
+        CHECK(std::get<stallscope::MapSpec>(changed.value().stages[2].kind).on ==
+              stallscope::MapOn::kDevice);
+      }
+    }
+  }
+
   TEST_CASE("a map that is half random: what is random and what is not share its time") {
     CaseBuilder b;
     b.SpecOf<stallscope::MapSpec>("decode").ops = {"decode_jpeg", "random_resized_crop(224)",
@@ -520,7 +649,7 @@ TEST_SUITE("fast") {
       CHECK(finding->recommendation->costs_nothing == less);
       ++seen;
     }
-    CHECK(seen == 13);
+    CHECK(seen == 17);
   }
 
   TEST_CASE("no prices without pricing") {
