@@ -384,6 +384,7 @@ def pytorch():
         "cache-place": lambda after, code: after["dataset"][1][0].shape == (3,) or None,
         "warm-up": lambda *_: None,
         "snapshot": lambda after, code: after["images"].shape[0] == 64,
+        "precomputed-augmentation": lambda after, code: after["images"].shape[0] == 64,
         "vectorise": lambda after, code: after["Batched"], "narrow-dtype": floats,
         "mixed-precision": scaler, "loss-scale": scaler, "sync-points": lambda *_: None,
         "late-cast": transforms, "redundant-work": transforms, "device-preprocessing": on_accelerator,
@@ -396,7 +397,8 @@ def pytorch():
     newer = {"order": (2, 6), "stragglers": (2, 6), "slow-shard": (2, 6), "mixed-precision": (2, 3), "loss-scale": (2, 3),
              "eager-ops": (2, 0), "kernel-fusion": (2, 0), "retracing": (2, 0), "warm-up": (2, 0),
              "captured-graph": (2, 0), "late-cast": (2, 0), "redundant-work": (2, 0),
-             "device-preprocessing": (2, 0), "map-and-batch": (2, 0), "snapshot": (2, 1)}
+             "device-preprocessing": (2, 0), "map-and-batch": (2, 0), "snapshot": (2, 1),
+             "precomputed-augmentation": (2, 1)}
     on_gpu = ("torch.cuda.", "pin_memory()", "device_ids=", "mode=\"reduce-overhead\"")
 
     # Row 14 runs on a GPU where there is one; the others are about its host.
@@ -429,6 +431,8 @@ def pytorch():
             own["images"] = own["images"].pin_memory() if gpu else own["images"]
         if id == "narrow-dtype":
             own["images"] = torch.zeros(2, 3, dtype=torch.uint8)
+        if id == "precomputed-augmentation":
+            own.update(epoch=5, augment=lambda image: torch.zeros(3) + image)
         if id == "sharding":
             own["rank"] = 0
         if "num_shards" in code:
