@@ -1,4 +1,7 @@
-// Row 8: the cache is placed before work that it could save.
+// Row 8: the cache is placed before work that it could save, or behind the repeat, where no epoch
+// reads what another one stored.
+#include <algorithm>
+
 #include "analyzer/findings/rules/rule.h"
 #include "analyzer/findings/stores.h"
 
@@ -74,12 +77,111 @@ void OfTrace(const Case& c, std::vector<Draft>& drafts) {
   drafts.push_back(std::move(draft));
 }
 
+// The repeat because of which the cache sees all epochs as one that it is never asked for again;
+// null: none. A finite one may make variants of each element for a repeat behind the cache.
+const StageSpec* RepeatBefore(const Spec& spec, size_t cache) {
+  const auto repeats = [](const StageSpec& stage) {
+    const auto* const repeat = As<RepeatSpec>(stage);
+    return repeat != nullptr && repeat->count != 1;
+  };
+  const auto at = spec.stages.begin() + static_cast<std::ptrdiff_t>(cache);
+  const bool asked_again = std::any_of(at, spec.stages.end(), repeats);
+  const auto found = std::find_if(spec.stages.begin(), at, [&](const StageSpec& stage) {
+    return repeats(stage) && (!asked_again || As<RepeatSpec>(stage)->count == 0);
+  });
+  return found == at ? nullptr : &*found;
+}
+
+// As for a new cache, but with the one that is there.
+Patch MovedBehind(const Spec& without, const StablePrefix& prefix, const StageSpec& cache) {
+  Patch patch = StoreBehind(without, prefix, cache);
+  for (auto& change : patch.changes) {
+    const auto* const insert = std::get_if<InsertChange>(&change);
+    if (insert == nullptr || insert->stage.name != cache.name) continue;
+    const Place place = insert->place;
+    change = MoveChange{cache.name, place};
+  }
+  return patch;
+}
+
+// The part of the run that it took, and that fills the cache; nothing if the run has no other.
+std::optional<double> FirstEpoch(const Case& c, const StoreCase& store) {
+  double samples = 0;
+  for (const auto& step : c.attribution.steps) samples += step.samples;
+  const auto epoch = static_cast<double>(store.elements);
+  if (epoch <= 0 || epoch >= samples) return std::nullopt;
+  return epoch / samples;
+}
+
+constexpr Advice kBeforeRepeat = {
+    .tf_data = R"py(ds = ds.map({stage}, num_parallel_calls=tf.data.AUTOTUNE).cache().repeat())py",
+    .pytorch =
+        R"py(images = torch.stack([{stage}(i) for i in range(len(dataset))])  # once, before all epochs
+dataset = torch.utils.data.TensorDataset(images, labels))py",
+};
+// There is no work besides reading.
+constexpr Advice kReadBeforeRepeat = {.tf_data = R"py(ds = ds.cache().repeat())py"};
+
+void AdviseBeforeRepeat(Draft& draft, const Spec& without, const StablePrefix& prefix) {
+  draft.advice = prefix.maps ? &kBeforeRepeat : &kReadBeforeRepeat;
+  for (size_t i = 0; i <= prefix.last; ++i) {
+    if (As<MapSpec>(without.stages[i]) != nullptr) draft.args.stage = without.stages[i].name;
+  }
+}
+
+void BehindRepeat(const Case& c, size_t at, const StageSpec& repeat, std::vector<Draft>& drafts) {
+  const StageSpec& stage = c.spec->stages[at];
+  const auto& cache = std::get<CacheSpec>(stage.kind);
+  // What a cache should keep, as if there were none: this one keeps nothing for later.
+  Case without{c.run, c.attribution, c.verdict, c.spec, c.stages};
+  auto& stages = without.spec->stages;
+  stages.erase(stages.begin() + static_cast<std::ptrdiff_t>(at));
+  const std::optional<StoreCase> store = StoreCaseOf(without);
+  if (!store.has_value()) return;
+  const StageId last = StageNamed(c, stages[store->prefix.last].name);
+  Draft draft =
+      About(c, last, store->share,
+            fmt::format(
+                "{} is placed behind {}, so that it only grows and is never read from: {} of "
+                "step time is work that every epoch repeats ({})",
+                stage.name, repeat.name, ShareText(store->share, store->estimated), store->names));
+  Show(draft, Evidence::Kind::kSpans,
+       fmt::format("{}: begins the next epoch before {} sees the end of one", repeat.name,
+                   stage.name));
+  Patch patch = MovedBehind(*without.spec, store->prefix, stage);
+  const double bytes = static_cast<double>(store->elements) * store->element_bytes;
+  const double room = kCacheableMemory * static_cast<double>(FreeMemory(c));
+  const bool in_memory = cache.where == CacheWhere::kMemory;
+  const bool fits = !in_memory || room <= 0 || bytes <= room;
+  if (!fits) patch.changes.emplace_back(SetTo(stage.name + ".where", ToWord(CacheWhere::kDisk)));
+  if (cache.max_bytes > 0 && RoomFor(bytes) > cache.max_bytes) {
+    patch.changes.emplace_back(SetTo(stage.name + ".max_bytes", RoomFor(bytes)));
+  }
+  const std::string text =
+      fmt::format("cache after {}, before {}{}; faster from the second epoch on", NameOf(c, last),
+                  repeat.name, fits ? "" : ", on disk: an epoch does not fit into memory");
+  const std::optional<double> first_epoch = FirstEpoch(c, *store);
+  if (first_epoch.has_value()) {
+    const Assumed& left = in_memory && fits ? kLeftFromMemory : kLeftFromDisk;
+    Recommend(draft, text, std::move(patch), Stored(without, *store, left, *first_epoch));
+  } else {
+    RecommendUnpriced(
+        draft, text, std::move(patch),
+        "no recorded step is of a second epoch, which the cache speeds up: record more steps");
+  }
+  draft.finding.stands_alone = true;  // it takes memory for nothing
+  AdviseBeforeRepeat(draft, *without.spec, store->prefix);
+  drafts.push_back(std::move(draft));
+}
+
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!Worth(c, Category::kInputStall)) return;
   if (!c.spec.has_value()) return OfTrace(c, drafts);
   const Spec& spec = *c.spec;
   const size_t cache = FirstOf<CacheSpec>(spec);
   if (cache >= spec.stages.size()) return;
+  const StageSpec* const repeat = RepeatBefore(spec, cache);
+  if (repeat != nullptr) return BehindRepeat(c, cache, *repeat, drafts);
   const std::optional<StableMap> stable = StableMapBehind(spec, cache);
   if (!stable.has_value()) return;
   const size_t map = stable->stage;

@@ -1,31 +1,186 @@
 // Row 3: every rank reads the same data, a rank discards elements that it has already prepared, or
 // the data has fewer shards than workers that could read them.
 #include <algorithm>
+#include <map>
+#include <set>
 
+#include "analyzer/base/splitmix.h"
 #include "analyzer/findings/rules/rule.h"
 #include "analyzer/model/job_spec.h"
 
 namespace stallscope::findings::sharding {
 namespace {
 
-void Missing(const Case& c, std::vector<Draft>& drafts) {
+// Of very many elements these are enough to see whether two ranks read the same.
+constexpr size_t kComparedElements = size_t{1} << 16;
+// Two ranks read the same data from here on. What pads an epoch is far less, and shards of orders
+// that have nothing in common are half the same.
+constexpr double kMostlySame = 2.0 / 3;
+
+// An element that a rank has read.
+struct Reading {
+  uint64_t element = 0;  // the same on all ranks, if it is the same element of the same epoch
+  uint64_t item = 0;
+  bool batched = false;
+  uint64_t rank() const { return item >> 48U & 0x7fff; }  // see model/ranks.h
+};
+
+// A path may name another file on another host: then its records have other places and sizes.
+uint64_t KeyOf(const trace::Element& element) {
+  uint64_t key = element.file.value;
+  for (const uint64_t part :
+       {element.record, element.offset, element.bytes, uint64_t{element.epoch}}) {
+    key = SplitMix(key) ^ part;
+  }
+  return SplitMix(key);
+}
+
+// Of all, or of so many that a part is enough, which is then the same part on each rank.
+std::vector<Reading> ReadingsOf(const Case& c) {
+  const auto& elements = c.run.rows.elements;
+  const uint64_t one_in = elements.size() / kComparedElements + 1;
+  std::vector<Reading> readings;
+  for (const trace::Element& element : elements) {
+    const uint64_t key = KeyOf(element);
+    if (element.item.known() && key % one_in == 0) readings.push_back({key, element.item.value});
+  }
+  return readings;
+}
+
+// Of those, the ones that came into a batch: the source reads what the shard then drops, too.
+std::vector<Reading> BatchedOf(const Case& c, std::vector<Reading> readings) {
+  std::set<StageId> batches;
+  for (const trace::Batch& batch : c.run.rows.batches) batches.insert(batch.stage);
+  const auto by_item = [](const Reading& a, const Reading& b) { return a.item < b.item; };
+  std::sort(readings.begin(), readings.end(), by_item);
+  for (const trace::Lineage& row : c.run.rows.lineage) {
+    if (batches.count(row.stage) == 0) continue;
+    const auto at =
+        std::lower_bound(readings.begin(), readings.end(), Reading{0, row.in.value}, by_item);
+    if (at != readings.end() && at->item == row.in.value) at->batched = true;
+  }
+  std::erase_if(readings, [](const Reading& reading) { return !reading.batched; });
+  return readings;
+}
+
+struct Overlap {
+  size_t ranks = 0;  // of which the trace shows what they read
+  size_t same = 0;   // of these, the ones of which another reads most, too
+  double again = 0;  // the part of all that another rank has read as well
+};
+
+Overlap OverlapOf(std::vector<Reading> readings) {
+  const auto order = [](const Reading& r) { return std::pair(r.element, r.rank()); };
+  std::sort(readings.begin(), readings.end(),
+            [&](const Reading& a, const Reading& b) { return order(a) < order(b); });
+  const auto is_same = [&](const Reading& a, const Reading& b) { return order(a) == order(b); };
+  readings.erase(std::unique(readings.begin(), readings.end(), is_same), readings.end());
+  std::map<uint64_t, size_t> read;                           // by each rank
+  std::map<std::pair<uint64_t, uint64_t>, size_t> together;  // by both: an element's first, another
+  size_t again = 0;
+  size_t first = 0;
+  for (size_t i = 0; i < readings.size(); ++i) {
+    ++read[readings[i].rank()];
+    if (readings[i].element != readings[first].element) first = i;
+    if (i == first) continue;
+    ++again;
+    ++together[{readings[first].rank(), readings[i].rank()}];
+  }
+  std::set<uint64_t> same;
+  for (const auto& [ranks, count] : together) {
+    // One of them may have been recorded for longer.
+    const size_t fewer = std::min(read[ranks.first], read[ranks.second]);
+    if (static_cast<double>(count) < kMostlySame * static_cast<double>(fewer)) continue;
+    same.insert({ranks.first, ranks.second});
+  }
+  const auto all = static_cast<double>(std::max<size_t>(readings.size(), 1));
+  return {read.size(), same.size(), static_cast<double>(again) / all};
+}
+
+// The first shard, or rather the first that leaves anything out; null: none.
+const StageSpec* ShardIn(const Spec& spec) {
+  const StageSpec* found = nullptr;
+  for (const StageSpec& stage : spec.stages) {
+    const auto* const shard = As<ShardSpec>(stage);
+    if (shard == nullptr) continue;
+    if (shard->count > 1) return &stage;
+    if (found == nullptr) found = &stage;
+  }
+  return found;
+}
+
+// What the ranks take of the data, by the trace. Behind a batch, it does not show what a shard
+// drops.
+Overlap OverlapOf(const Case& c, const StageSpec* shard) {
+  if (shard == nullptr || As<ShardSpec>(*shard)->count < 2) return OverlapOf(ReadingsOf(c));
+  for (const StageSpec& stage : c.spec->stages) {
+    if (&stage == shard) return OverlapOf(BatchedOf(c, ReadingsOf(c)));
+    if (As<BatchSpec>(stage) != nullptr || As<BucketByLengthSpec>(stage) != nullptr) break;
+  }
+  return {};
+}
+
+std::string WhatIsWrong(const StageSpec* shard) {
+  if (shard == nullptr) return ": nothing shards the input";
+  if (As<ShardSpec>(*shard)->count < 2) return fmt::format(": {} has a count of 1", shard->name);
+  return fmt::format(", although {} divides it: its index is not each rank's own", shard->name);
+}
+
+// A shard that is there needs an index of its own on each rank, and a patch is for all of them.
+std::string SetOnEachRank(const StageSpec& shard, uint32_t ranks) {
+  const int64_t count = As<ShardSpec>(shard)->count;
+  const std::string index =
+      fmt::format("set {}.index to the rank, in each rank's spec", shard.name);
+  return count >= ranks ? index
+                        : fmt::format("set {}.count to {}, and {}", shard.name, ranks, index);
+}
+
+void ShowOverlap(Draft& draft, const Case& c, const StageSpec* shard, const Overlap& overlap) {
+  const std::string& source = LastSource(*c.spec);
+  if (overlap.ranks < 2) {
+    Show(draft, Evidence::Kind::kSpans,
+         fmt::format("{}: reads every element of the data on each rank", source));
+    return;
+  }
+  Show(draft, Evidence::Kind::kSpans,
+       fmt::format("{}: {} of the ranks' elements repeat another rank's", source,
+                   Percent(overlap.again)));
+  if (shard == nullptr) return;
+  const auto& set = *As<ShardSpec>(*shard);
+  Show(draft, Evidence::Kind::kSpans,
+       fmt::format("{}: index {} of {} on rank {}", shard->name, set.index, set.count,
+                   c.run.info.rank));
+}
+
+void SameData(const Case& c, std::vector<Draft>& drafts) {
   const auto& info = c.run.info;
   if (info.world_size < 2 || !c.spec.has_value()) return;
   const Spec& spec = *c.spec;
-  if (FirstOf<ShardSpec>(spec) < spec.stages.size()) return;
+  const StageSpec* const shard = ShardIn(spec);
+  const Overlap overlap = OverlapOf(c, shard);
+  const bool shown = overlap.ranks >= 2;
+  if (shown ? overlap.same == 0 : shard != nullptr && As<ShardSpec>(*shard)->count > 1) return;
+  const bool all = !shown || overlap.same == overlap.ranks;
   const std::string& source = LastSource(spec);
-  Draft draft =
-      About(c, StageNamed(c, source), 1 - 1.0 / info.world_size,
-            fmt::format("{} ranks read the same data: nothing shards the input", info.world_size));
-  Show(draft, Evidence::Kind::kSpans,
-       fmt::format("{}: reads every element of the data on each rank", source));
+  Draft draft = About(c, StageNamed(c, source), shown ? overlap.again : 1 - 1.0 / info.world_size,
+                      fmt::format("{} ranks read the same data{}",
+                                  all ? std::to_string(shown ? overlap.ranks : info.world_size)
+                                      : fmt::format("{} of {}", overlap.same, overlap.ranks),
+                                  WhatIsWrong(shard)));
+  ShowOverlap(draft, c, shard, overlap);
   draft.args.value = std::to_string(info.world_size);
   Patch patch;
-  patch.changes.emplace_back(InsertChange{
-      {FreshName(spec, "shard"), ShardSpec{info.world_size, info.rank}}, Place::After(source)});
+  std::string text = "give each rank its own shard of the files, directly after the source";
+  if (shard != nullptr) {
+    text = SetOnEachRank(*shard, info.world_size);
+  } else if (!all) {  // others have files of their own, of which a shard would drop some
+    text = "give each of these ranks its own part of the files";
+  } else {
+    patch.changes.emplace_back(InsertChange{
+        {FreshName(spec, "shard"), ShardSpec{info.world_size, info.rank}}, Place::After(source)});
+  }
   RecommendUnpriced(
-      draft, "give each rank its own shard of the files, directly after the source",
-      std::move(patch),
+      draft, std::move(text), std::move(patch),
       "this affects whether every element is seen once per epoch, not how fast a rank reads",
       Aim::kQuality);
   draft.finding.stands_alone = true;
@@ -130,7 +285,7 @@ void FewerThanWorkers(const Case& c, std::vector<Draft>& drafts) {
 }
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
-  Missing(c, drafts);
+  SameData(c, drafts);
   TooLate(c, drafts);
   FewerThanWorkers(c, drafts);
 }

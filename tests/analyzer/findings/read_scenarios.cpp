@@ -27,6 +27,34 @@ void CallInMaps(CaseBuilder& b, const std::string& name, uint32_t ns) {
   b.Stall("decode", Cause::kUnknown, 0.8);
 }
 
+// Two ranks that read the same elements of one file.
+void ReadOnTwoRanks(CaseBuilder& b) {
+  b.run.info.world_size = 2;
+  for (const uint64_t rank : {0U, 1U}) {
+    for (uint64_t i = 0; i < 200; ++i) {
+      trace::Element element;
+      element.item = {rank << 48U | i};
+      element.record = i;
+      element.file = b.Intern("all.tfrecord");
+      b.run.rows.elements.push_back(element);
+    }
+  }
+}
+
+// A shard in two, of which both ranks batch the even elements.
+void ShardOnTwoRanks(CaseBuilder& b) {
+  b.spec.stages.insert(b.spec.stages.begin() + 1, {"shard", ShardSpec{2, 0}});
+  b.TakeStagesFromSpec();
+  ReadOnTwoRanks(b);
+  const StageId batch = b.IdOf("batch");
+  b.run.rows.batches.push_back({0, {1'000}, {}, batch, 100, {}});
+  for (const uint64_t rank : {0U, 1U}) {
+    for (uint64_t i = 0; i < 200; i += 2) {
+      b.run.rows.lineage.push_back({{rank << 48U | i}, {rank << 48U | 1'000}, batch});
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<Scenario> ReadScenarios() {
@@ -95,6 +123,23 @@ std::vector<Scenario> ReadScenarios() {
          b.spec.stages.insert(b.spec.stages.begin() + 1, {"shard", ShardSpec{2, 0}});
          b.TakeStagesFromSpec();
        }},
+      {"sharding", "two ranks read the same elements", ReadOnTwoRanks, "each has files of its own",
+       [](CaseBuilder& b) {
+         for (auto& element : b.run.rows.elements) {
+           if (element.item.value >= 200) element.file = b.Intern("others.tfrecord");
+         }
+       }},
+      {"sharding", "two ranks take the same shard", ShardOnTwoRanks, "each takes its own",
+       [](CaseBuilder& b) {
+         for (auto& row : b.run.rows.lineage) row.in.value += row.in.value >= 200 ? 1 : 0;
+       }},
+      {"sharding", "a shard of one divides nothing",
+       [](CaseBuilder& b) {
+         b.run.info.world_size = 2;
+         b.spec.stages.insert(b.spec.stages.begin() + 1, {"shard", ShardSpec{1, 0}});
+         b.TakeStagesFromSpec();
+       },
+       "it divides in two", [](CaseBuilder& b) { b.SpecOf<ShardSpec>("shard").count = 2; }},
       {"sharding", "decoded, then thrown away",
        [](CaseBuilder& b) {
          b.spec.stages.insert(b.spec.stages.begin() + 3, {"shard", ShardSpec{4, 1}});

@@ -88,6 +88,148 @@ TEST_SUITE("fast") {
     CHECK(changed.value().stages[2].name == "shard");
   }
 
+  TEST_CASE("sharding: what pads an epoch is no shared data") {
+    CaseBuilder builder;
+    builder.run.info.world_size = 2;
+    builder.ReadElements(200, 1, 100);
+    for (size_t i = 0; i < 200; ++i) {
+      stallscope::trace::Element element = builder.run.rows.elements[i];
+      element.item.value |= uint64_t{1} << 48U;
+      element.record += 190;
+      builder.run.rows.elements.push_back(element);
+    }
+    CHECK_FALSE(builder.FindingOf("sharding").has_value());
+    // The second was recorded for a shorter time.
+    builder.run.rows.elements.resize(220);
+    for (size_t i = 200; i < 220; ++i) builder.run.rows.elements[i].record -= 100;
+    CHECK(builder.FindingOf("sharding").has_value());
+  }
+
+  TEST_CASE("sharding: of very many elements a part is compared") {
+    CaseBuilder builder;
+    builder.run.info.world_size = 2;
+    for (const uint64_t rank : {0U, 1U}) {
+      for (uint64_t i = 0; i < 200'000; ++i) {
+        stallscope::trace::Element element;
+        element.item = {rank << 48U | i};
+        element.record = i;
+        builder.run.rows.elements.push_back(element);
+      }
+    }
+    const auto same = builder.FindingOf("sharding");
+    REQUIRE(same.has_value());
+    CHECK(same->share == doctest::Approx(0.5));
+    for (auto& element : builder.run.rows.elements) {
+      if (element.item.value >> 48U == 1) element.record += 200'000;
+    }
+    CHECK_FALSE(builder.FindingOf("sharding").has_value());
+  }
+
+  TEST_CASE("sharding: some of the ranks, which a shard for all would not help") {
+    CaseBuilder builder;
+    builder.run.info.world_size = 4;
+    for (const uint64_t rank : {0U, 1U, 2U, 3U}) {
+      for (uint64_t i = 0; i < 100; ++i) {
+        stallscope::trace::Element element;
+        element.item = {rank << 48U | i};
+        element.record = (rank < 2 ? 0 : rank * 100) + i;
+        builder.run.rows.elements.push_back(element);
+      }
+    }
+    const auto some = builder.FindingOf("sharding");
+    REQUIRE(some.has_value());
+    CHECK(some->text == "2 of 4 ranks read the same data: nothing shards the input");
+    CHECK(some->recommendation->patch.changes.empty());
+  }
+
+  TEST_CASE("sharding: a shard that is there is set, not inserted again") {
+    const auto finding = [](std::string_view what) {
+      for (const Scenario& scenario : AllScenarios()) {
+        if (scenario.id == "sharding" && scenario.what == what) {
+          return Fired(scenario).FindingOf("sharding");
+        }
+      }
+      return std::optional<Finding>();
+    };
+    const auto same = finding("two ranks take the same shard");
+    REQUIRE(same.has_value());
+    CHECK(
+        same->text ==
+        "2 ranks read the same data, although shard divides it: its index is not each rank's own");
+    CHECK(same->evidence.back().text == "shard: index 0 of 2 on rank 0");
+    CHECK(same->recommendation->text == "set shard.index to the rank, in each rank's spec");
+    CHECK(same->recommendation->patch.changes.empty());
+    const auto one = finding("a shard of one divides nothing");
+    REQUIRE(one.has_value());
+    CHECK(one->text == "2 ranks read the same data: shard has a count of 1");
+    CHECK(one->recommendation->text ==
+          "set shard.count to 2, and set shard.index to the rank, in each rank's spec");
+    CHECK(one->recommendation->patch.changes.empty());
+  }
+
+  TEST_CASE("cache-place: from behind the repeat to behind the last work that repeats") {
+    const auto stages = [](std::vector<stallscope::StageSpec> between) {
+      CaseBuilder builder;
+      auto& all = builder.spec.stages;
+      const stallscope::StageSpec decode = all[2];
+      all.erase(all.begin() + 1, all.begin() + 3);
+      for (auto& stage : between) {
+        if (stage.name == "decode") stage = decode;
+      }
+      all.insert(all.begin() + 1, between.begin(), between.end());
+      builder.TakeStagesFromSpec();
+      builder.Stall("decode", stallscope::attribution::Cause::kCpu, 0.5);
+      const auto finding = builder.FindingOf("cache-place");
+      if (!finding.has_value()) return std::string();
+      const auto changed = Apply(builder.spec, finding->recommendation->patch);
+      REQUIRE(changed.ok());
+      std::string names;
+      for (const auto& stage : changed.value().stages) names += stage.name + " ";
+      return names;
+    };
+    const stallscope::StageSpec decode = {"decode", stallscope::MapSpec{}};
+    const stallscope::StageSpec again = {"again", stallscope::RepeatSpec{0}};
+    const stallscope::StageSpec twice = {"twice", stallscope::RepeatSpec{2}};
+    const stallscope::StageSpec cache = {"cache", stallscope::CacheSpec{}};
+    const std::string best = "read decode cache again augment batch prefetch ";
+    CHECK(stages({decode, again, cache}) == best);
+    CHECK(stages({again, decode, cache}) == best);
+    CHECK(stages({again, cache, decode}) == best);
+    CHECK(stages({decode, twice, cache}) == "read decode cache twice augment batch prefetch ");
+    // The second pass over both is read from the cache.
+    CHECK(stages({decode, twice, cache, again}).empty());
+  }
+
+  TEST_CASE("cache-place: what does not fit into memory goes to disk, and code repeats last") {
+    const auto found = [](const char* op, const char* stalled, size_t elements) {
+      CaseBuilder builder;
+      auto& stages = builder.spec.stages;
+      stages.insert(stages.begin() + 1, {"again", stallscope::RepeatSpec{0}});
+      stages.insert(stages.begin() + 2, {"cache", stallscope::CacheSpec{}});
+      builder.SpecOf<stallscope::MapSpec>("decode").ops = {op, "resize(224)"};
+      builder.TakeStagesFromSpec();
+      builder.ReadElements(elements, 4, 10'000, 2);
+      auto& batch = builder.UseOf("batch");
+      batch.bytes = batch.elements * CaseBuilder::kBatch * 150'000;
+      builder.Stall(stalled, stallscope::attribution::Cause::kCpu, 0.5);
+      const auto finding = builder.FindingOf("cache-place");
+      REQUIRE(finding.has_value());
+      const auto changed = Apply(builder.spec, finding->recommendation->patch);
+      REQUIRE(changed.ok());
+      for (const auto& stage : changed.value().stages) {
+        const auto* const cache = std::get_if<stallscope::CacheSpec>(&stage.kind);
+        if (cache != nullptr) return std::pair(cache->where, finding->recommendation->code.tf_data);
+      }
+      return std::pair(stallscope::CacheWhere::kMemory, std::string());
+    };
+    const auto small = found("decode_jpeg", "decode", 500);
+    CHECK(small.first == stallscope::CacheWhere::kMemory);
+    CHECK(small.second ==
+          "ds = ds.map(decode, num_parallel_calls=tf.data.AUTOTUNE).cache().repeat()");
+    CHECK(found("decode_jpeg", "decode", 100'000).first == stallscope::CacheWhere::kDisk);
+    CHECK(found("flip", "read", 500).second == "ds = ds.cache().repeat()");
+  }
+
   TEST_CASE("batch-size: larger batches of which fewer make an update teach the same") {
     CaseBuilder builder;
     builder.Spend(stallscope::attribution::Category::kLaunch, 0.4, Bound::kLaunch);

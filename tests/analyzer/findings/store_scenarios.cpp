@@ -17,6 +17,14 @@ void AddCacheBefore(CaseBuilder& b, size_t stage) {
   b.TakeStagesFromSpec();
 }
 
+// read, shuffle, decode, repeat, cache, augment
+void CacheBehindRepeat(CaseBuilder& b) {
+  AddCacheBefore(b, 3);
+  b.spec.stages.insert(b.spec.stages.begin() + 3, {"repeat", RepeatSpec{0}});
+  b.TakeStagesFromSpec();
+  b.Stall("decode", Cause::kCpu, 0.5);
+}
+
 }  // namespace
 
 std::vector<Scenario> StoreScenarios() {
@@ -60,6 +68,20 @@ std::vector<Scenario> StoreScenarios() {
          b.ReadElements(100'000, 4, 10'000, 2);
          b.UseOf("batch").bytes = b.UseOf("batch").elements * CaseBuilder::kBatch * 150'000;
        }},
+      {"cache-place", "a cache behind the repeat", CacheBehindRepeat, "it stands before the repeat",
+       [](CaseBuilder& b) {
+         std::swap(b.spec.stages[3], b.spec.stages[4]);
+         b.TakeStagesFromSpec();
+       }},
+      {"cache-place", "a cache behind the repeat of what is read",
+       [](CaseBuilder& b) {
+         b.SpecOf<MapSpec>("decode").ops = {"flip"};
+         AddRepeat(b, 3);
+         AddCacheBefore(b, 2);
+         b.ReadElements(500, 4, 100'000, 2);
+         b.Stall("read", Cause::kIo, 0.5);
+       },
+       "there is one epoch only", [](CaseBuilder& b) { b.SpecOf<RepeatSpec>("repeat").count = 1; }},
       {"snapshot", "decoding that never changes",
        [](CaseBuilder& b) { b.Stall("decode", Cause::kCpu, 0.5); }, "the time goes into reading",
        [](CaseBuilder& b) { b.attribution.blame[0].stage = b.IdOf("read"); }},
