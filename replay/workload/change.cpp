@@ -122,8 +122,9 @@ class SpecComparison {
     if (each > 0) SideBySide(path);
     if (now.automatic) {
       if (recorded_.tuned.count(path) == 0) {
-        Doubt(kTunedDoubt, path + ": assumes that the tuner finds what the cores can feed; it takes "
-                                "seconds, which a short run has not");
+        Doubt(kTunedDoubt, path +
+                               ": assumes that the tuner finds what the cores can feed; it takes "
+                               "seconds, which a short run has not");
       }
       return;
     }

@@ -48,7 +48,8 @@ const StageSpec* LargestShuffle(const Spec& spec, size_t batch) {
 // All that was read of the first epoch: a buffer that is not larger than the data never holds it.
 int64_t ReadOfFirstEpoch(const Case& c) {
   const auto& elements = c.run.rows.elements;
-  return std::count_if(elements.begin(), elements.end(), [](const auto& e) { return e.epoch == 0; });
+  return std::count_if(elements.begin(), elements.end(),
+                       [](const auto& e) { return e.epoch == 0; });
 }
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
