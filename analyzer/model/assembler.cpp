@@ -388,8 +388,10 @@ void Assembler::AddRows(std::vector<Row>& from, std::vector<Row>& to) {
 
 namespace {
 
-// As Run::ranks_of_host has it, by what the launcher told the job's processes.
+// As Run::ranks_of_host has it, by the launcher's variables. Several ranks in this recording are
+// all: a rank may also start some by itself, which have its number.
 uint32_t RanksRecordedApart(const Run& run) {
+  if (!run.step_ranks.empty()) return 0;
   std::set<uint32_t> here;
   uint32_t of_host = 0;
   for (const trace::ProcessInfo& process : run.processes) {

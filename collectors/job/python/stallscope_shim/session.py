@@ -126,13 +126,27 @@ def _rank():
 
 def _ranks_of_host():
     """How many the launcher has started here; 0: unknown."""
-    return _first_number("LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
-                         "SLURM_STEP_TASKS_PER_NODE") or 0
+    found = _first_number("LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS")
+    return _tasks_of_node() if found is None else found
+
+
+def _tasks_of_node():
+    """Of a Slurm step, whose nodes have "8(x2),1" tasks."""
+    node = _first_number("SLURM_NODEID") or 0
+    for part in os.environ.get("SLURM_STEP_TASKS_PER_NODE", "").split(","):
+        tasks, _, times = part.partition("(x")
+        times = times.rstrip(")") or "1"
+        if not (tasks.isdigit() and times.isdigit()):
+            return 0
+        if node < int(times):
+            return int(tasks)
+        node -= int(times)
+    return 0
 
 
 def _first_number(*names):
     for name in names:
-        value = os.environ.get(name, "").partition("(")[0]  # Slurm: "4(x2)", on each of two hosts
+        value = os.environ.get(name, "")
         if value.isascii() and value.isdigit():
             return int(value)
     return None

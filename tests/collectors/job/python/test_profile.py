@@ -288,6 +288,9 @@ class TensorFlow(Case):
                 said, = self.check(name, 0).said
                 self.assertIn("a tf.function takes batches", said)
 
+    def test_a_loop_within_a_map_takes_no_batches(self):
+        self.assertEqual([], self.check("loop_in_a_map", 5).said)
+
     def test_the_calls_that_build_the_graph(self):
         session = self.check("loop", 40)
         loader, = session.main.names["loader"]

@@ -999,7 +999,10 @@ class Faults(Case):
         for env, rank, of_host in (
                 ({"RANK": "3"}, 3, 0), ({"RANK": "all"}, None, None),
                 ({"RANK": "3", "LOCAL_WORLD_SIZE": "4"}, 3, 4), ({"LOCAL_WORLD_SIZE": "4"}, None, None),
-                ({"SLURM_PROCID": "0", "SLURM_STEP_TASKS_PER_NODE": "8(x2),1"}, 0, 8)):
+                ({"SLURM_PROCID": "0", "SLURM_STEP_TASKS_PER_NODE": "8(x2),1"}, 0, 8),
+                ({"SLURM_PROCID": "16", "SLURM_STEP_TASKS_PER_NODE": "8(x2),1", "SLURM_NODEID": "2"},
+                 16, 1),
+                ({"SLURM_PROCID": "0", "SLURM_STEP_TASKS_PER_NODE": "many"}, 0, 0)):
             with self.subTest(env):
                 shutil.rmtree(self.session, True)
                 self.assertEqual((0, "", ""), self.python("-c", "import sys", env=env))

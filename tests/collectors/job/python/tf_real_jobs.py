@@ -54,6 +54,18 @@ def next_in_a_function():
     print(sum(float(first(iterator)) for _ in range(40)))
 
 
+def summed(window):
+    total = tf.constant(0, tf.int64)
+    for x in window:
+        total += x
+    return total
+
+
+def loop_in_a_map():
+    data = tf.data.Dataset.range(80).window(2).map(summed).batch(8)
+    print(sum(float(tf.reduce_sum(x)) for x in data))
+
+
 def two_maps():
     data = tf.data.Dataset.range(320).map(twice)
     data = data.map(lambda x, _: x + 1)
