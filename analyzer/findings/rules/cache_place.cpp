@@ -122,8 +122,14 @@ dataset = torch.utils.data.TensorDataset(images, labels))py",
 // There is no work besides reading.
 constexpr Advice kReadBeforeRepeat = {.tf_data = R"py(ds = ds.cache().repeat())py"};
 
-void AdviseBeforeRepeat(Draft& draft, const Spec& without, const StablePrefix& prefix) {
-  draft.advice = prefix.maps ? &kBeforeRepeat : &kReadBeforeRepeat;
+// A map must be split, or the cache goes to disk: no lines that fit every case.
+constexpr Advice kNoCode = {};
+
+void AdviseBeforeRepeat(Draft& draft, const Spec& without, const StablePrefix& prefix,
+                        bool in_memory) {
+  draft.advice = !prefix.whole || !in_memory ? &kNoCode
+                 : prefix.maps               ? &kBeforeRepeat
+                                             : &kReadBeforeRepeat;
   for (size_t i = 0; i <= prefix.last; ++i) {
     if (As<MapSpec>(without.stages[i]) != nullptr) draft.args.stage = without.stages[i].name;
   }
@@ -150,16 +156,23 @@ void BehindRepeat(const Case& c, size_t at, const StageSpec& repeat, std::vector
                    stage.name));
   Patch patch = MovedBehind(*without.spec, store->prefix, stage);
   const double bytes = static_cast<double>(store->elements) * store->element_bytes;
-  const double room = kCacheableMemory * static_cast<double>(FreeMemory(c));
   const bool in_memory = cache.where == CacheWhere::kMemory;
+  // It has taken memory itself, for every epoch.
+  double held = 0;
+  for (const auto& of : c.attribution.memory.stages) {
+    if (in_memory && of.stage == StageNamed(c, stage.name)) held += static_cast<double>(of.bytes);
+  }
+  const auto free = static_cast<double>(FreeMemory(c));
+  const double room = free > 0 ? kCacheableMemory * (free + held) : 0;
   const bool fits = !in_memory || room <= 0 || bytes <= room;
   if (!fits) patch.changes.emplace_back(SetTo(stage.name + ".where", ToWord(CacheWhere::kDisk)));
   if (cache.max_bytes > 0 && RoomFor(bytes) > cache.max_bytes) {
     patch.changes.emplace_back(SetTo(stage.name + ".max_bytes", RoomFor(bytes)));
   }
   const std::string text =
-      fmt::format("cache after {}, before {}{}; faster from the second epoch on", NameOf(c, last),
-                  repeat.name, fits ? "" : ", on disk: an epoch does not fit into memory");
+      fmt::format("cache after {}{}, before {}{}; faster from the second epoch on",
+                  store->prefix.whole ? "" : "the first ops of ", NameOf(c, last), repeat.name,
+                  fits ? "" : ", on disk: an epoch does not fit into memory");
   const std::optional<double> first_epoch = FirstEpoch(c, *store);
   if (first_epoch.has_value()) {
     const Assumed& left = in_memory && fits ? kLeftFromMemory : kLeftFromDisk;
@@ -170,7 +183,7 @@ void BehindRepeat(const Case& c, size_t at, const StageSpec& repeat, std::vector
         "no recorded step is of a second epoch, which the cache speeds up: record more steps");
   }
   draft.finding.stands_alone = true;  // it takes memory for nothing
-  AdviseBeforeRepeat(draft, *without.spec, store->prefix);
+  AdviseBeforeRepeat(draft, *without.spec, store->prefix, in_memory && fits);
   drafts.push_back(std::move(draft));
 }
 

@@ -24,7 +24,7 @@ bool LeavesBytes(const Case& c, const DeviceTail& tail) {
          StillBytes(*c.spec, tail.stage, tail.first);
 }
 
-// What frameworks call an op on the device; {} is its size.
+// What frameworks call an op on the device; {0} is its size, {1} its type.
 struct Layers {
   std::string_view op;
   const char* keras;
@@ -33,7 +33,7 @@ struct Layers {
 constexpr Layers kLayers[] = {
     {"resize", "tf.keras.layers.Resizing({0}, {0})", "v2.Resize(({0}, {0}))"},
     {"crop", "tf.keras.layers.CenterCrop({0}, {0})", "v2.CenterCrop({0})"},
-    {"random_resized_crop", "tf.keras.layers.RandomCrop({0}, {0})", "v2.RandomResizedCrop({0})"},
+    {"random_resized_crop", "", "v2.RandomResizedCrop({0})"},  // Keras has none
     {"flip", "tf.keras.layers.RandomFlip(\"horizontal\")", "v2.RandomHorizontalFlip()"},
     {"color_jitter", "tf.keras.layers.RandomBrightness(0.2), tf.keras.layers.RandomContrast(0.2)",
      "v2.ColorJitter(0.2, 0.2)"},
@@ -41,23 +41,37 @@ constexpr Layers kLayers[] = {
      "tf.keras.layers.Rescaling(1.0 / 255), tf.keras.layers.Normalization(mean=mean, "
      "variance=std**2)",
      "v2.ToDtype(torch.float32, scale=True), v2.Normalize(mean, std)"},
-    {"cast", "tf.keras.layers.Rescaling(1.0)", "v2.ToDtype(torch.float32)"},
+    {"cast", "tf.keras.layers.Rescaling(1.0, dtype=\"{1}\")", "v2.ToDtype(torch.{1})"},
 };
 
+constexpr const char* kOfTorchvision = R"py(from torchvision.transforms import v2
+on_device = v2.Compose([{transforms}])
+images = on_device(images.to(device, non_blocking=True)))py";
+
+constexpr Advice kWithoutKeras = {.pytorch = kOfTorchvision};
 constexpr Advice kNoCode = {};
 
-void AddLayers(const OpCall& op, AdviceArgs& args) {
+// The code for what moves.
+struct Moved {
+  AdviceArgs args;
+  const Advice* advice = nullptr;  // null: the rule's
+};
+
+void AddLayers(const OpCall& op, Moved& code) {
   const auto known = std::find_if(std::begin(kLayers), std::end(kLayers),
                                   [&](const Layers& each) { return each.op == op.name(); });
   if (known == std::end(kLayers)) return;  // one_hot is for labels
-  const auto& of = op.op->parameters;
-  const bool sized = std::any_of(of.begin(), of.end(),
-                                 [](const OpParameter& each) { return each.name == "size"; });
-  const int64_t size = sized ? op.Integer("size") : 0;
-  for (const auto& [text, layer] :
-       {std::pair{&args.value, known->keras}, std::pair{&args.transforms, known->torchvision}}) {
-    *text += (text->empty() ? "" : ", ") + fmt::format(fmt::runtime(layer), size);
+  const auto has = [&](std::string_view name) {
+    const auto& of = op.op->parameters;
+    return std::any_of(of.begin(), of.end(), [&](const auto& each) { return each.name == name; });
+  };
+  const int64_t size = has("size") ? op.Integer("size") : 0;
+  const std::string dtype = has("dtype") ? op.Word("dtype") : "";
+  for (const auto& [text, layer] : {std::pair{&code.args.value, known->keras},
+                                    std::pair{&code.args.transforms, known->torchvision}}) {
+    *text += (text->empty() ? "" : ", ") + fmt::format(fmt::runtime(layer), size, dtype);
   }
+  if (std::string_view(known->keras).empty()) code.advice = &kWithoutKeras;
 }
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
@@ -72,10 +86,10 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   const double share = Blamed(c, id);
   const std::vector<OpCall> ops = OpsOf(std::get<MapSpec>(stage.kind));
   std::string moved;
-  AdviceArgs layers;
+  Moved code;
   for (size_t i = tail->first; i < ops.size(); ++i) {
     moved += (moved.empty() ? "" : ", ") + ops[i].Text();
-    AddLayers(ops[i], layers);
+    AddLayers(ops[i], code);
   }
   Draft draft =
       About(c, id, share,
@@ -84,8 +98,8 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
                         Percent(share), stage.name, Percent(Share(c, Category::kCompute))));
   Show(draft, Evidence::Kind::kSpans,
        fmt::format("{}: {} can run on the device", stage.name, moved));
-  if (layers.value.empty()) draft.advice = &kNoCode;
-  draft.args = std::move(layers);
+  draft.advice = code.args.transforms.empty() ? &kNoCode : code.advice;
+  draft.args = std::move(code.args);
   const std::string text = fmt::format("run {} on the device", moved);
   Patch patch = OnDevice(*c.spec, *tail);
   if (LeavesBytes(c, *tail)) patch.changes.emplace_back(SetTo("transfer.dtype", "uint8"));
@@ -105,9 +119,7 @@ extern const Rule kRule = {.id = "device-preprocessing",
                            .advice = {
                                .tf_data = R"py(model = tf.keras.Sequential([
     {value}, model]))py",
-                               .pytorch = R"py(from torchvision.transforms import v2
-on_device = v2.Compose([{transforms}])
-images = on_device(images.to(device, non_blocking=True)))py",
+                               .pytorch = kOfTorchvision,
                                .dali = R"py(images = fn.decoders.image(jpegs, device="mixed")
 images = fn.crop_mirror_normalize(images, dtype=types.FLOAT, mean=mean, std=std))py",
                                .grain = R"py(@jax.jit

@@ -16,6 +16,9 @@ constexpr size_t kComparedElements = size_t{1} << 16;
 // Two ranks read the same data from here on. What pads an epoch is far less, and shards of orders
 // that have nothing in common are half the same.
 constexpr double kMostlySame = 2.0 / 3;
+constexpr size_t kFewestCompared = 8;
+// Each element's first ranks are compared with all others.
+constexpr size_t kComparedRanks = 32;
 
 // An element that a rank has read.
 struct Reading {
@@ -25,7 +28,7 @@ struct Reading {
   uint64_t rank() const { return item >> 48U & 0x7fff; }  // see model/ranks.h
 };
 
-// A path may name another file on another host: then its records have other places and sizes.
+// A path may name another file on another host.
 uint64_t KeyOf(const trace::Element& element) {
   uint64_t key = element.file.value;
   for (const uint64_t part :
@@ -66,6 +69,7 @@ std::vector<Reading> BatchedOf(const Case& c, std::vector<Reading> readings) {
 struct Overlap {
   size_t ranks = 0;  // of which the trace shows what they read
   size_t same = 0;   // of these, the ones of which another reads most, too
+  bool all = false;  // each of them reads what each other does
   double again = 0;  // the part of all that another rank has read as well
 };
 
@@ -76,25 +80,34 @@ Overlap OverlapOf(std::vector<Reading> readings) {
   const auto is_same = [&](const Reading& a, const Reading& b) { return order(a) == order(b); };
   readings.erase(std::unique(readings.begin(), readings.end(), is_same), readings.end());
   std::map<uint64_t, size_t> read;                           // by each rank
-  std::map<std::pair<uint64_t, uint64_t>, size_t> together;  // by both: an element's first, another
+  std::map<std::pair<uint64_t, uint64_t>, size_t> together;  // by both
   size_t again = 0;
-  size_t first = 0;
+  size_t first = 0;  // of this element
   for (size_t i = 0; i < readings.size(); ++i) {
     ++read[readings[i].rank()];
     if (readings[i].element != readings[first].element) first = i;
-    if (i == first) continue;
-    ++again;
-    ++together[{readings[first].rank(), readings[i].rank()}];
+    if (i > first) ++again;
+    for (size_t k = first; k < std::min(i, first + kComparedRanks); ++k) {
+      ++together[{readings[k].rank(), readings[i].rank()}];
+    }
   }
   std::set<uint64_t> same;
+  size_t pairs = 0;
   for (const auto& [ranks, count] : together) {
     // One of them may have been recorded for longer.
     const size_t fewer = std::min(read[ranks.first], read[ranks.second]);
-    if (static_cast<double>(count) < kMostlySame * static_cast<double>(fewer)) continue;
+    if (fewer < kFewestCompared ||
+        static_cast<double>(count) < kMostlySame * static_cast<double>(fewer)) {
+      continue;
+    }
     same.insert({ranks.first, ranks.second});
+    ++pairs;
   }
-  const auto all = static_cast<double>(std::max<size_t>(readings.size(), 1));
-  return {read.size(), same.size(), static_cast<double>(again) / all};
+  const size_t compared = std::min(read.size(), kComparedRanks);
+  const auto elements = static_cast<double>(std::max<size_t>(readings.size(), 1));
+  return {read.size(), same.size(),
+          same.size() == read.size() && pairs >= compared * (compared - 1) / 2,
+          static_cast<double>(again) / elements};
 }
 
 // The first shard, or rather the first that leaves anything out; null: none.
@@ -160,21 +173,25 @@ void SameData(const Case& c, std::vector<Draft>& drafts) {
   const Overlap overlap = OverlapOf(c, shard);
   const bool shown = overlap.ranks >= 2;
   if (shown ? overlap.same == 0 : shard != nullptr && As<ShardSpec>(*shard)->count > 1) return;
-  const bool all = !shown || overlap.same == overlap.ranks;
+  const bool all = !shown || overlap.all;
+  // Several hosts may have files of their own under the same names.
+  const bool hosts = shown && c.run.ranks_of_host > 0 && overlap.ranks > c.run.ranks_of_host;
   const std::string& source = LastSource(spec);
-  Draft draft = About(c, StageNamed(c, source), shown ? overlap.again : 1 - 1.0 / info.world_size,
-                      fmt::format("{} ranks read the same data{}",
-                                  all ? std::to_string(shown ? overlap.ranks : info.world_size)
-                                      : fmt::format("{} of {}", overlap.same, overlap.ranks),
-                                  WhatIsWrong(shard)));
+  Draft draft =
+      About(c, StageNamed(c, source), shown ? overlap.again : 1 - 1.0 / info.world_size,
+            fmt::format("{} ranks read the same data{}{}",
+                        all ? std::to_string(shown ? overlap.ranks : info.world_size)
+                            : fmt::format("{} of {}", overlap.same, overlap.ranks),
+                        WhatIsWrong(shard), hosts ? ", unless hosts have files of their own" : ""));
   ShowOverlap(draft, c, shard, overlap);
   draft.args.value = std::to_string(info.world_size);
   Patch patch;
   std::string text = "give each rank its own shard of the files, directly after the source";
   if (shard != nullptr) {
     text = SetOnEachRank(*shard, info.world_size);
-  } else if (!all) {  // others have files of their own, of which a shard would drop some
-    text = "give each of these ranks its own part of the files";
+  } else if (!all || hosts) {  // others have files of their own, of which a shard would drop some
+    text = all ? "give each rank its own part of the files"
+               : "give each of these ranks its own part of the files";
   } else {
     patch.changes.emplace_back(InsertChange{
         {FreshName(spec, "shard"), ShardSpec{info.world_size, info.rank}}, Place::After(source)});

@@ -1,5 +1,6 @@
 // Row 11: the shuffle buffer is too small to mix anything.
 #include <algorithm>
+#include <map>
 
 #include "analyzer/findings/rules/rule.h"
 
@@ -45,11 +46,21 @@ const StageSpec* LargestShuffle(const Spec& spec, size_t batch) {
   return largest;
 }
 
-// All that was read of the first epoch: a buffer that is not larger than the data never holds it.
-int64_t ReadOfFirstEpoch(const Case& c) {
-  const auto& elements = c.run.rows.elements;
-  return std::count_if(elements.begin(), elements.end(),
-                       [](const auto& e) { return e.epoch == 0; });
+// What of the first epoch came to the shuffle, at least: a buffer that is not larger than the data
+// never holds it. Of several ranks, the most that one has read; of zipped inputs, each one's part.
+int64_t ReadOfFirstEpoch(const Case& c, const StageSpec& shuffle) {
+  std::map<uint64_t, int64_t> by_rank;
+  for (const trace::Element& element : c.run.rows.elements) {
+    if (element.epoch == 0) ++by_rank[element.item.value >> 48U & 0x7fff];
+  }
+  int64_t most = 0;
+  for (const auto& [rank, count] : by_rank) most = std::max(most, count);
+  for (const StageSpec& stage : c.spec->stages) {
+    if (&stage == &shuffle) break;
+    const auto* const shard = As<ShardSpec>(stage);
+    if (shard != nullptr) most /= std::max<int64_t>(1, shard->count);
+  }
+  return most / static_cast<int64_t>(1 + ZippedInputs(*c.spec).size());
 }
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
@@ -63,7 +74,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   const int64_t least = kFewestShuffledBatches * size;
   // One element shuffles nothing, which may well be intended.
   if (buffer <= 1 || buffer >= least) return;
-  const int64_t read = ReadOfFirstEpoch(c);
+  const int64_t read = ReadOfFirstEpoch(c, *shuffle);
   if (read > 0 && buffer >= read) return;
   const std::string& name = shuffle->name;
   Draft draft = About(

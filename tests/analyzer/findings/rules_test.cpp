@@ -336,6 +336,20 @@ TEST_SUITE("fast") {
     CHECK(flipped.tf_data.find("Rescaling") == std::string::npos);
   }
 
+  TEST_CASE("shuffle-buffer: what a shard leaves, and what one rank has read, may be all") {
+    CaseBuilder builder;
+    builder.SpecOf<stallscope::ShuffleSpec>("shuffle").buffer_size = 40;
+    builder.run.rows.elements.assign(120, {});
+    CHECK(builder.FindingOf("shuffle-buffer").has_value());
+    for (size_t i = 0; i < 120; ++i) builder.run.rows.elements[i].item = {(i % 3) << 48 | i};
+    CHECK_FALSE(builder.FindingOf("shuffle-buffer").has_value());
+    for (size_t i = 0; i < 120; ++i) builder.run.rows.elements[i].item = {i};
+    auto& stages = builder.spec.stages;
+    stages.insert(stages.begin() + 1, {"shard", stallscope::ShardSpec{3, 0}});
+    builder.TakeStagesFromSpec();
+    CHECK_FALSE(builder.FindingOf("shuffle-buffer").has_value());
+  }
+
   TEST_CASE("every rule has a case") {
     std::set<std::string_view> seen;
     for (const Scenario& scenario : AllScenarios()) seen.insert(scenario.id);
