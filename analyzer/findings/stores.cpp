@@ -178,6 +178,14 @@ double SharedOut(const Case& c, const StablePrefix& prefix, size_t stage) {
   return share * (1 - ShareFrom(OpsOf(*As<MapSpec>(spec)), prefix.ops));
 }
 
+std::optional<double> FirstEpoch(const Case& c, const StoreCase& store) {
+  double samples = 0;
+  for (const auto& step : c.attribution.steps) samples += step.samples;
+  const auto epoch = static_cast<double>(store.elements);
+  if (epoch <= 0 || epoch >= samples) return std::nullopt;
+  return epoch / samples;
+}
+
 int64_t RoomFor(double bytes) {
   constexpr double kWhole = 1'000'000;
   return static_cast<int64_t>(std::ceil(kCacheHeadroom * bytes / kWhole) * kWhole);

@@ -45,6 +45,9 @@ std::optional<StoreCase> StoreCaseOf(const Case& c);
 // The share of step time that is blamed on this stage's work, as far as a store would keep it.
 double SharedOut(const Case& c, const StablePrefix& prefix, size_t stage);
 
+// The part of the run that its first epoch took, which fills a store; nothing if it has no other.
+std::optional<double> FirstEpoch(const Case& c, const StoreCase& store);
+
 // A cache's max_bytes for a data set of this size, with some room to spare, because a full cache
 // ends the run.
 int64_t RoomFor(double bytes);

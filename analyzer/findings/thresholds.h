@@ -176,6 +176,15 @@ constexpr double kMostJpegBytesPerPixel = 0.6;
 // Bytes of a value are told apart by the ratio of two sizes: 1, or 2 and more.
 constexpr double kOneByteAValue = 1.5;
 
+// Of very many elements these are enough to see whether two ranks read the same.
+constexpr size_t kComparedElements = size_t{1} << 16;
+// Two ranks read the same data from here on. What pads an epoch is far less, and shards of orders
+// that have nothing in common are half the same.
+constexpr double kMostlySame = 2.0 / 3;
+constexpr size_t kFewestCompared = 8;
+// Each element's first ranks are compared with all others.
+constexpr size_t kComparedRanks = 32;
+
 // --- Stores and shuffles -------------------------------------------------------------------------
 
 // The data set must fit into this part of the free memory: the rest belongs to the page cache.

@@ -65,7 +65,6 @@ int64_t MedianOf(std::vector<int64_t>& values) {
   return *middle;
 }
 
-constexpr int kRankShift = 48;
 // 73 years: past the distance of any two clocks, and small enough that sums of two cannot overflow.
 constexpr int64_t kMaxDistance = int64_t{1} << 61;
 
@@ -150,8 +149,8 @@ class Merger {
   uint64_t Move(uint64_t item) const {
     if (item == ItemId::None().value) return item;
     // A job's batch has its loader there.
-    return of_loaders_ ? item + (uint64_t{loader_base_ & 0x7fff} << kRankShift)
-                       : item | uint64_t{rank_ & 0x7fff} << kRankShift;
+    return of_loaders_ ? item + (uint64_t{loader_base_ & kRankMask} << kRankShift)
+                       : item | uint64_t{rank_ & kRankMask} << kRankShift;
   }
   // Of a part of the run: a job's trace may hold several ranks.
   uint32_t RankOf(uint32_t of_part) const { return several_ ? of_part : rank_; }

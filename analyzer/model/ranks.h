@@ -44,6 +44,13 @@ std::string NameOnRank(uint32_t rank, std::string_view name);
 // returned as it is; none is an error.
 Result<Run> MergeRanks(std::vector<Run> runs, IsCommunication is_communication = nullptr);
 
+// The rank that a merged run's element or batch is of; 0 in a run that is not merged.
+constexpr int kRankShift = 48;
+constexpr uint32_t kRankMask = 0x7fff;
+constexpr uint32_t RankOf(ItemId item) {
+  return static_cast<uint32_t>(item.value >> kRankShift) & kRankMask;
+}
+
 // What a job's trace has of one of its ranks, as the run of that rank alone: its steps, threads,
 // devices and loaders. What the machine did stays, so do the stages that the ranks share. Nothing
 // for several recordings: each of its recordings is such a run.

@@ -123,8 +123,8 @@ class SpecComparison {
     if (now.automatic) {
       if (recorded_.tuned.count(path) == 0) {
         Doubt(kTunedDoubt, path +
-                               ": assumes that the tuner finds what the cores can feed; it takes "
-                               "seconds, which a short run has not");
+                               ": assumes that the tuner finds what the cores can feed, which "
+                               "takes it seconds: a short run gains less");
       }
       return;
     }

@@ -23,15 +23,6 @@ std::optional<double> UsualBytesOf(const StoreCase& store) {
   return static_cast<double>(store.elements) * store.usual_bytes;
 }
 
-// The part of the run that it took; nothing if that was all of it.
-std::optional<double> FirstEpoch(const Case& c, const StoreCase& store) {
-  double samples = 0;
-  for (const auto& step : c.attribution.steps) samples += step.samples;
-  const auto epoch = static_cast<double>(store.elements);
-  if (epoch <= 0 || epoch >= samples) return std::nullopt;
-  return epoch / samples;
-}
-
 std::string WhatAnEpochHas(const StoreCase& store, const std::optional<double>& bytes) {
   if (store.elements == 0) return "the run ended within its first epoch";
   const std::string elements = Counted(store.elements, "element");

@@ -104,15 +104,6 @@ Patch MovedBehind(const Spec& without, const StablePrefix& prefix, const StageSp
   return patch;
 }
 
-// The part of the run that it took, and that fills the cache; nothing if the run has no other.
-std::optional<double> FirstEpoch(const Case& c, const StoreCase& store) {
-  double samples = 0;
-  for (const auto& step : c.attribution.steps) samples += step.samples;
-  const auto epoch = static_cast<double>(store.elements);
-  if (epoch <= 0 || epoch >= samples) return std::nullopt;
-  return epoch / samples;
-}
-
 constexpr Advice kBeforeRepeat = {
     .tf_data = R"py(ds = ds.map({stage}, num_parallel_calls=tf.data.AUTOTUNE).cache().repeat())py",
     .pytorch =

@@ -7,25 +7,17 @@
 #include "analyzer/base/splitmix.h"
 #include "analyzer/findings/rules/rule.h"
 #include "analyzer/model/job_spec.h"
+#include "analyzer/model/ranks.h"
 
 namespace stallscope::findings::sharding {
 namespace {
-
-// Of very many elements these are enough to see whether two ranks read the same.
-constexpr size_t kComparedElements = size_t{1} << 16;
-// Two ranks read the same data from here on. What pads an epoch is far less, and shards of orders
-// that have nothing in common are half the same.
-constexpr double kMostlySame = 2.0 / 3;
-constexpr size_t kFewestCompared = 8;
-// Each element's first ranks are compared with all others.
-constexpr size_t kComparedRanks = 32;
 
 // An element that a rank has read.
 struct Reading {
   uint64_t element = 0;  // the same on all ranks, if it is the same element of the same epoch
   uint64_t item = 0;
   bool batched = false;
-  uint64_t rank() const { return item >> 48U & 0x7fff; }  // see model/ranks.h
+  uint32_t rank() const { return model::RankOf(ItemId{item}); }
 };
 
 // A path may name another file on another host.
@@ -79,8 +71,8 @@ Overlap OverlapOf(std::vector<Reading> readings) {
             [&](const Reading& a, const Reading& b) { return order(a) < order(b); });
   const auto is_same = [&](const Reading& a, const Reading& b) { return order(a) == order(b); };
   readings.erase(std::unique(readings.begin(), readings.end(), is_same), readings.end());
-  std::map<uint64_t, size_t> read;                           // by each rank
-  std::map<std::pair<uint64_t, uint64_t>, size_t> together;  // by both
+  std::map<uint32_t, size_t> read;                           // by each rank
+  std::map<std::pair<uint32_t, uint32_t>, size_t> together;  // by both
   size_t again = 0;
   size_t first = 0;  // of this element
   for (size_t i = 0; i < readings.size(); ++i) {
@@ -91,7 +83,7 @@ Overlap OverlapOf(std::vector<Reading> readings) {
       ++together[{readings[k].rank(), readings[i].rank()}];
     }
   }
-  std::set<uint64_t> same;
+  std::set<uint32_t> same;
   size_t pairs = 0;
   for (const auto& [ranks, count] : together) {
     // One of them may have been recorded for longer.

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "analyzer/findings/rules/rule.h"
+#include "analyzer/model/ranks.h"
 
 namespace stallscope::findings::shuffle_buffer {
 namespace {
@@ -49,9 +50,9 @@ const StageSpec* LargestShuffle(const Spec& spec, size_t batch) {
 // What of the first epoch came to the shuffle, at least: a buffer that is not larger than the data
 // never holds it. Of several ranks, the most that one has read; of zipped inputs, each one's part.
 int64_t ReadOfFirstEpoch(const Case& c, const StageSpec& shuffle) {
-  std::map<uint64_t, int64_t> by_rank;
+  std::map<uint32_t, int64_t> by_rank;
   for (const trace::Element& element : c.run.rows.elements) {
-    if (element.epoch == 0) ++by_rank[element.item.value >> 48U & 0x7fff];
+    if (element.epoch == 0) ++by_rank[model::RankOf(element.item)];
   }
   int64_t most = 0;
   for (const auto& [rank, count] : by_rank) most = std::max(most, count);

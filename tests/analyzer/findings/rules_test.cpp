@@ -16,6 +16,7 @@ using stallscope::findings::Rule;
 using stallscope::findings::Severity;
 using stallscope::test::AllScenarios;
 using stallscope::test::CaseBuilder;
+using stallscope::test::Fired;
 using stallscope::test::Scenario;
 
 namespace {
@@ -24,12 +25,6 @@ std::string Ids(const std::vector<Finding>& findings) {
   std::string ids;
   for (const Finding& finding : findings) ids += finding.id + " ";
   return ids;
-}
-
-CaseBuilder Fired(const Scenario& scenario) {
-  CaseBuilder builder;
-  scenario.fires(builder);
-  return builder;
 }
 
 }  // namespace
@@ -72,162 +67,6 @@ TEST_SUITE("fast") {
     REQUIRE(untold.has_value());
     CHECK(untold->text.find("samples") == std::string::npos);
     CHECK(untold->recommendation->text.find("twice as large") != std::string::npos);
-  }
-
-  TEST_CASE("sharding: behind all sources") {
-    CaseBuilder builder;
-    stallscope::StageSpec more = builder.spec.stages.front();
-    more.name = "more";
-    builder.spec.stages.insert(builder.spec.stages.begin() + 1, more);
-    builder.TakeStagesFromSpec();
-    builder.run.info.world_size = 2;
-    const auto missing = builder.FindingOf("sharding");
-    REQUIRE(missing.has_value());
-    const auto changed = Apply(builder.spec, missing->recommendation->patch);
-    REQUIRE(changed.ok());
-    CHECK(changed.value().stages[2].name == "shard");
-  }
-
-  TEST_CASE("sharding: what pads an epoch is no shared data") {
-    CaseBuilder builder;
-    builder.run.info.world_size = 2;
-    builder.ReadElements(200, 1, 100);
-    for (size_t i = 0; i < 200; ++i) {
-      stallscope::trace::Element element = builder.run.rows.elements[i];
-      element.item.value |= uint64_t{1} << 48U;
-      element.record += 190;
-      builder.run.rows.elements.push_back(element);
-    }
-    CHECK_FALSE(builder.FindingOf("sharding").has_value());
-    // The second was recorded for a shorter time.
-    builder.run.rows.elements.resize(220);
-    for (size_t i = 200; i < 220; ++i) builder.run.rows.elements[i].record -= 100;
-    CHECK(builder.FindingOf("sharding").has_value());
-  }
-
-  TEST_CASE("sharding: of very many elements a part is compared") {
-    CaseBuilder builder;
-    builder.run.info.world_size = 2;
-    for (const uint64_t rank : {0U, 1U}) {
-      for (uint64_t i = 0; i < 200'000; ++i) {
-        stallscope::trace::Element element;
-        element.item = {rank << 48U | i};
-        element.record = i;
-        builder.run.rows.elements.push_back(element);
-      }
-    }
-    const auto same = builder.FindingOf("sharding");
-    REQUIRE(same.has_value());
-    CHECK(same->share == doctest::Approx(0.5));
-    for (auto& element : builder.run.rows.elements) {
-      if (element.item.value >> 48U == 1) element.record += 200'000;
-    }
-    CHECK_FALSE(builder.FindingOf("sharding").has_value());
-  }
-
-  TEST_CASE("sharding: some of the ranks, which a shard for all would not help") {
-    CaseBuilder builder;
-    builder.run.info.world_size = 4;
-    for (const uint64_t rank : {0U, 1U, 2U, 3U}) {
-      for (uint64_t i = 0; i < 100; ++i) {
-        stallscope::trace::Element element;
-        element.item = {rank << 48U | i};
-        element.record = (rank < 2 ? 0 : rank * 100) + i;
-        builder.run.rows.elements.push_back(element);
-      }
-    }
-    const auto some = builder.FindingOf("sharding");
-    REQUIRE(some.has_value());
-    CHECK(some->text == "2 of 4 ranks read the same data: nothing shards the input");
-    CHECK(some->recommendation->patch.changes.empty());
-  }
-
-  TEST_CASE("sharding: a shard that is there is set, not inserted again") {
-    const auto finding = [](std::string_view what) {
-      for (const Scenario& scenario : AllScenarios()) {
-        if (scenario.id == "sharding" && scenario.what == what) {
-          return Fired(scenario).FindingOf("sharding");
-        }
-      }
-      return std::optional<Finding>();
-    };
-    const auto same = finding("two ranks take the same shard");
-    REQUIRE(same.has_value());
-    CHECK(
-        same->text ==
-        "2 ranks read the same data, although shard divides it: its index is not each rank's own");
-    CHECK(same->evidence.back().text == "shard: index 0 of 2 on rank 0");
-    CHECK(same->recommendation->text == "set shard.index to the rank, in each rank's spec");
-    CHECK(same->recommendation->patch.changes.empty());
-    const auto one = finding("a shard of one divides nothing");
-    REQUIRE(one.has_value());
-    CHECK(one->text == "2 ranks read the same data: shard has a count of 1");
-    CHECK(one->recommendation->text ==
-          "set shard.count to 2, and set shard.index to the rank, in each rank's spec");
-    CHECK(one->recommendation->patch.changes.empty());
-  }
-
-  TEST_CASE("cache-place: from behind the repeat to behind the last work that repeats") {
-    const auto stages = [](std::vector<stallscope::StageSpec> between) {
-      CaseBuilder builder;
-      auto& all = builder.spec.stages;
-      const stallscope::StageSpec decode = all[2];
-      all.erase(all.begin() + 1, all.begin() + 3);
-      for (auto& stage : between) {
-        if (stage.name == "decode") stage = decode;
-      }
-      all.insert(all.begin() + 1, between.begin(), between.end());
-      builder.TakeStagesFromSpec();
-      builder.Stall("decode", stallscope::attribution::Cause::kCpu, 0.5);
-      const auto finding = builder.FindingOf("cache-place");
-      if (!finding.has_value()) return std::string();
-      const auto changed = Apply(builder.spec, finding->recommendation->patch);
-      REQUIRE(changed.ok());
-      std::string names;
-      for (const auto& stage : changed.value().stages) names += stage.name + " ";
-      return names;
-    };
-    const stallscope::StageSpec decode = {"decode", stallscope::MapSpec{}};
-    const stallscope::StageSpec again = {"again", stallscope::RepeatSpec{0}};
-    const stallscope::StageSpec twice = {"twice", stallscope::RepeatSpec{2}};
-    const stallscope::StageSpec cache = {"cache", stallscope::CacheSpec{}};
-    const std::string best = "read decode cache again augment batch prefetch ";
-    CHECK(stages({decode, again, cache}) == best);
-    CHECK(stages({again, decode, cache}) == best);
-    CHECK(stages({again, cache, decode}) == best);
-    CHECK(stages({decode, twice, cache}) == "read decode cache twice augment batch prefetch ");
-    // The second pass over both is read from the cache.
-    CHECK(stages({decode, twice, cache, again}).empty());
-  }
-
-  TEST_CASE("cache-place: what does not fit into memory goes to disk, and code repeats last") {
-    const auto found = [](const char* op, const char* stalled, size_t elements) {
-      CaseBuilder builder;
-      auto& stages = builder.spec.stages;
-      stages.insert(stages.begin() + 1, {"again", stallscope::RepeatSpec{0}});
-      stages.insert(stages.begin() + 2, {"cache", stallscope::CacheSpec{}});
-      builder.SpecOf<stallscope::MapSpec>("decode").ops = {op, "resize(224)"};
-      builder.TakeStagesFromSpec();
-      builder.ReadElements(elements, 4, 10'000, 2);
-      auto& batch = builder.UseOf("batch");
-      batch.bytes = batch.elements * CaseBuilder::kBatch * 150'000;
-      builder.Stall(stalled, stallscope::attribution::Cause::kCpu, 0.5);
-      const auto finding = builder.FindingOf("cache-place");
-      REQUIRE(finding.has_value());
-      const auto changed = Apply(builder.spec, finding->recommendation->patch);
-      REQUIRE(changed.ok());
-      for (const auto& stage : changed.value().stages) {
-        const auto* const cache = std::get_if<stallscope::CacheSpec>(&stage.kind);
-        if (cache != nullptr) return std::pair(cache->where, finding->recommendation->code.tf_data);
-      }
-      return std::pair(stallscope::CacheWhere::kMemory, std::string());
-    };
-    const auto small = found("decode_jpeg", "decode", 500);
-    CHECK(small.first == stallscope::CacheWhere::kMemory);
-    CHECK(small.second ==
-          "ds = ds.map(decode, num_parallel_calls=tf.data.AUTOTUNE).cache().repeat()");
-    CHECK(found("decode_jpeg", "decode", 100'000).first == stallscope::CacheWhere::kDisk);
-    CHECK(found("flip", "read", 500).second == "ds = ds.cache().repeat()");
   }
 
   TEST_CASE("batch-size: larger batches of which fewer make an update teach the same") {
@@ -638,97 +477,6 @@ TEST_SUITE("fast") {
     CHECK(gain({"gemm", "add_bias", "gemm", "gelu", "gemm"}) == 0);
   }
 
-  TEST_CASE("decode-crop: code for the crop that the spec has") {
-    for (const Scenario& scenario : AllScenarios()) {
-      if (scenario.id != "decode-crop") continue;
-      CaseBuilder builder = Fired(scenario);
-      if (!builder.with_spec) continue;
-      for (auto& stage : builder.spec.stages) {
-        auto* map = std::get_if<stallscope::MapSpec>(&stage.kind);
-        if (map == nullptr) continue;
-        for (std::string& op : map->ops) {
-          if (op.find("crop") == 0 || op.find("random_resized_crop") == 0) {
-            op = "random_resized_crop(128)";
-          }
-        }
-      }
-      const auto finding = builder.FindingOf("decode-crop");
-      REQUIRE(finding.has_value());
-      CHECK(finding->recommendation->code.dali.find("size=128") != std::string::npos);
-    }
-  }
-
-  TEST_CASE("decode-crop: two maps become one, unless the rewrite cannot join them") {
-    CaseBuilder b;
-    b.Stall("decode", stallscope::attribution::Cause::kCpu, 0.5);
-    const auto changed = [&] {
-      const auto finding = b.FindingOf("decode-crop");
-      REQUIRE(finding.has_value());
-      CHECK(finding->text.find("random_resized_crop(224) in augment") != std::string::npos);
-      CHECK(finding->recommendation->code.tf_data.find("one map") != std::string::npos);
-      const auto applied = Apply(b.spec, finding->recommendation->patch);
-      REQUIRE(applied.ok());
-      CHECK(applied.value().rewrites.crop_aware_decode);
-      CHECK(applied.value().rewrites.map_fusion);
-      CaseBuilder after;
-      after.spec = applied.value();
-      return after.SpecOf<stallscope::MapSpec>("augment").parallelism;
-    };
-    CHECK(changed().value == 4);
-    b.SpecOf<stallscope::MapSpec>("decode").parallelism = stallscope::Knob::Auto();
-    CHECK(changed().value == 2);
-    // One rewrite alone leaves the pictures whole.
-    b.spec.rewrites.crop_aware_decode = true;
-    changed();
-    b.spec.rewrites.map_fusion = true;
-    CHECK_FALSE(b.FindingOf("decode-crop").has_value());
-    b.spec.rewrites = {};
-    b.SpecOf<stallscope::MapSpec>("decode").deterministic = false;
-    CHECK_FALSE(b.FindingOf("decode-crop").has_value());
-  }
-
-  TEST_CASE("decode-scaled: in two maps, the decode's changes") {
-    CaseBuilder b;
-    b.SpecOf<stallscope::MapSpec>("augment").ops = {"resize(64)"};
-    b.ReadElements(200, 4, 100'000);
-    b.Stall("decode", stallscope::attribution::Cause::kCpu, 0.5);
-    const auto finding = b.FindingOf("decode-scaled");
-    REQUIRE(finding.has_value());
-    CHECK(finding->text.ends_with("only for augment to make them 64 pixels wide"));
-    const auto changed = Apply(b.spec, finding->recommendation->patch);
-    REQUIRE(changed.ok());
-    const auto& ops = std::get<stallscope::MapSpec>(changed.value().stages[2].kind).ops;
-    CHECK(ops == std::vector<std::string>{"decode_jpeg(scale=1/4)"});
-    CHECK(changed.value().stages[3] == b.spec.stages[3]);
-    CHECK(finding->recommendation->code.tf_data.find("ratio=4") != std::string::npos);
-    CHECK(finding->recommendation->code.tf_data.find("crop") == std::string::npos);
-  }
-
-  TEST_CASE("narrow-dtype, device-preprocessing: stored pixels cross the link as bytes") {
-    for (const auto format : {stallscope::SourceFormat::kHdf5, stallscope::SourceFormat::kRaw}) {
-      CaseBuilder b;
-      b.spec.stages.erase(b.spec.stages.begin() + 3);
-      b.SpecOf<stallscope::SourceSpec>("read").format = format;
-      b.SpecOf<stallscope::MapSpec>("decode").ops = {"normalize"};
-      b.TakeStagesFromSpec();
-      b.spec.transfer.dtype = stallscope::TransferDtype::kFloat32;
-      b.ReadElements(200, 4, 148'400);
-      b.CopyBatches(stallscope::trace::CopyMemory::kPinned, 19'000'000);
-      CaseBuilder busy = b;
-      busy.Stall("decode", stallscope::attribution::Cause::kCpu, 0.6);
-      b.Spend(stallscope::attribution::Category::kTransfer, 0.4, Bound::kTransfer);
-      for (const auto& finding :
-           {b.FindingOf("narrow-dtype"), busy.FindingOf("device-preprocessing")}) {
-        REQUIRE(finding.has_value());
-        const auto changed = Apply(b.spec, finding->recommendation->patch);
-        REQUIRE(changed.ok());
-        CHECK(changed.value().transfer.dtype == stallscope::TransferDtype::kUint8);
-        CHECK(std::get<stallscope::MapSpec>(changed.value().stages[2].kind).on ==
-              stallscope::MapOn::kDevice);
-      }
-    }
-  }
-
   TEST_CASE("a map that is half random: what is random and what is not share its time") {
     CaseBuilder b;
     b.SpecOf<stallscope::MapSpec>("decode").ops = {"decode_jpeg", "random_resized_crop(224)",
@@ -749,39 +497,6 @@ TEST_SUITE("fast") {
     whole.Stall("augment", stallscope::attribution::Cause::kCpu, 0.5);
     CHECK(whole.FindingOf("precomputed-augmentation")->share == doctest::Approx(0.5));
     CHECK(whole.FindingOf("precomputed-augmentation")->text.starts_with("50.0%"));
-  }
-
-  TEST_CASE("cache: evidence says what the run lacks, and nothing else") {
-    CaseBuilder b;
-    b.spec.stages.insert(b.spec.stages.begin() + 1, {"repeat", stallscope::RepeatSpec{0}});
-    b.TakeStagesFromSpec();
-    b.Stall("decode", stallscope::attribution::Cause::kCpu, 0.5);
-    const auto evidence = [&] {
-      const auto finding = b.FindingOf("cache");
-      REQUIRE(finding.has_value());
-      REQUIRE_FALSE(finding->evidence.empty());
-      return finding->evidence[0].text;
-    };
-    const auto trained = static_cast<size_t>(CaseBuilder::kSteps * CaseBuilder::kBatch);
-    b.ReadElements(trained, 1, 100'000);
-    CHECK(evidence() == "the run ended within its first epoch");
-    // 3.2 epochs of pictures, which have any size once they are decoded.
-    b.run.rows.elements.clear();
-    b.ReadElements(1'000, 1, 100'000, 3);
-    CHECK(evidence() ==
-          "an epoch has 1,000 elements, usually 681 MiB at this point; the trace does not show it");
-    const auto max_bytes = [&] {
-      const auto finding = b.FindingOf("cache");
-      for (const auto& change : finding->recommendation->patch.changes) {
-        const auto* insert = std::get_if<stallscope::InsertChange>(&change);
-        const auto* cache =
-            insert != nullptr ? std::get_if<stallscope::CacheSpec>(&insert->stage.kind) : nullptr;
-        if (cache != nullptr) return cache->max_bytes;
-      }
-      return int64_t{0};
-    };
-    // 100,000 bytes of JPEG are about 238,000 pixels, here at most four times as many.
-    CHECK(max_bytes() == doctest::Approx(4 * 1.25 * 1'000 * 3 * 100'000 / 0.42).epsilon(0.01));
   }
 
   TEST_CASE("what only a simulation of other ops prices has no figure without one") {
@@ -851,26 +566,5 @@ TEST_SUITE("fast") {
     REQUIRE(changed.ok());
     b.spec = changed.value();
     CHECK(b.SpecOf<stallscope::PrefetchSpec>("prefetch").buffer_size.value == 2);
-  }
-
-  TEST_CASE("cache: no price without a second epoch") {
-    CaseBuilder b;
-    b.spec.stages.insert(b.spec.stages.begin() + 1, {"repeat", stallscope::RepeatSpec{0}});
-    b.TakeStagesFromSpec();
-    b.Stall("decode", stallscope::attribution::Cause::kCpu, 0.5);
-    const auto cache = [&] {
-      const auto finding = b.FindingOf("cache");
-      REQUIRE(finding.has_value());
-      REQUIRE(finding->recommendation.has_value());
-      return *finding->recommendation;
-    };
-    const auto trained = static_cast<size_t>(CaseBuilder::kSteps * CaseBuilder::kBatch);
-    b.ReadElements(trained, 1, 100'000);
-    CHECK_FALSE(cache().gain.has_value());
-    CHECK(cache().unpriced.find("record several") != std::string::npos);
-    b.run.rows.elements.clear();
-    b.ReadElements(trained / 10, 1, 100'000, 10);
-    REQUIRE(cache().gain.has_value());
-    CHECK(cache().gain->predicted > 1.5);
   }
 }

@@ -166,6 +166,12 @@ std::vector<Scenario> RunScenarios() {
   };
 }
 
+CaseBuilder Fired(const Scenario& scenario) {
+  CaseBuilder builder;
+  scenario.fires(builder);
+  return builder;
+}
+
 std::vector<Scenario> AllScenarios() {
   std::vector<Scenario> all;
   for (auto& some : {ReadScenarios(), MapScenarios(), StoreScenarios(), DeviceScenarios(),

@@ -17,6 +17,9 @@ struct Scenario {
   std::function<void(CaseBuilder&)> near_miss;  // on top of `fires`
 };
 
+// A case in which it speaks.
+CaseBuilder Fired(const Scenario& scenario);
+
 std::vector<Scenario> ReadScenarios();
 std::vector<Scenario> MapScenarios();
 std::vector<Scenario> StoreScenarios();
