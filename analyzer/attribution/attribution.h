@@ -306,6 +306,7 @@ struct MemoryUse {
   std::optional<uint64_t> device_peak_bytes;  // of the device with the most
   std::optional<uint64_t> available_bytes;    // the lowest recorded
   uint64_t limit_bytes = 0;                   // the cgroup's, or the machine's; 0: unknown
+  double growth_bytes_per_s = 0;              // of resident memory, all through the window; 0: none
   struct Held {
     StageId stage;
     uint64_t bytes = 0;  // at most, in its queue, buffer or cache
@@ -346,7 +347,7 @@ struct Attribution {
   PerCategory<std::optional<CategoryTotal>> breakdown;
   std::vector<Blame> blame;           // largest first
   std::vector<BesideUse> beside;      // largest first; empty: the trace shows none
-  std::vector<Straggler> stragglers;  // largest first, at most 10
+  std::vector<Straggler> stragglers;  // largest first, at most 1000
   std::vector<StageUse> stages;       // by id
   std::vector<DeviceUse> devices;
   std::vector<KernelUse> kernels;  // largest first

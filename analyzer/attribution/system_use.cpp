@@ -1,11 +1,13 @@
 #include "analyzer/attribution/system_use.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "analyzer/attribution/intervals.h"
 #include "analyzer/base/units.h"
@@ -18,6 +20,10 @@ constexpr std::string_view kThread = "thread";
 // Fewer samples, or ones that all have about the same parts, do not tell two rates apart.
 constexpr size_t kFewestPieces = 6;
 constexpr double kApart = 0.1;
+// Of a quarter of the window, for its level; quarters that grow alike differ by less than this
+// factor.
+constexpr size_t kFewestOfQuarter = 5;
+constexpr double kSamePace = 3;
 
 // "thread1234.run_wait", also where its rank stands before it.
 bool IsOfThread(std::string_view name, std::string_view of_rank, std::string_view what) {
@@ -157,6 +163,35 @@ std::optional<double> CounterRates::Least(std::string_view name) const {
 std::optional<double> CounterRates::Most(std::string_view name) const {
   const Series* const series = Find(name, run_.info.rank);
   return series == nullptr ? std::nullopt : std::optional(series->most);
+}
+
+std::optional<double> CounterRates::SteadyGrowth(std::string_view name) const {
+  const Series* const series = Find(name, run_.info.rank);
+  if (series == nullptr || window_.ns() <= 0) return std::nullopt;
+  const auto counter = static_cast<size_t>(series - series_.data());
+  std::array<std::vector<double>, 4> quarters;
+  for (const trace::Sample& sample : run_.rows.samples) {
+    if (!sample.counter.known() || sample.counter.value != counter) continue;
+    const double at =
+        static_cast<double>(sample.time_ns - window_.start_ns) / static_cast<double>(window_.ns());
+    if (at >= 0 && at < 1) quarters[static_cast<size_t>(4 * at)].push_back(sample.value);
+  }
+  std::array<double, 4> levels{};
+  for (size_t i = 0; i < quarters.size(); ++i) {
+    auto& values = quarters[i];
+    if (values.size() < kFewestOfQuarter) return std::nullopt;
+    const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    levels[i] = *middle;
+  }
+  double least = levels[1] - levels[0];
+  double most = least;
+  for (size_t i = 2; i < levels.size(); ++i) {
+    least = std::min(least, levels[i] - levels[i - 1]);
+    most = std::max(most, levels[i] - levels[i - 1]);
+  }
+  if (least <= most / kSamePace) return std::nullopt;
+  return (levels[3] - levels[0]) / (0.75 * static_cast<double>(window_.ns()));
 }
 
 namespace {
@@ -427,6 +462,8 @@ MemoryUse UseOfMemory(const model::Run& run, const CounterRates& counters,
   }
   use.peak_rss_bytes =
       std::max(Count(counters.Most("memory.peak")), Count(counters.Most("memory.rss")));
+  use.growth_bytes_per_s =
+      counters.SteadyGrowth("memory.rss").value_or(0) * static_cast<double>(kNsPerSecond);
   use.available_bytes = Count(counters.Least("memory.available"));
   const trace::HostInfo& host = run.info.host;
   use.limit_bytes = host.memory_limit_bytes > 0 ? host.memory_limit_bytes : host.memory_bytes;

@@ -31,6 +31,8 @@ class CounterRates {
   // Of the samples in the window; of all, if none is.
   std::optional<double> Least(std::string_view name) const;
   std::optional<double> Most(std::string_view name) const;
+  // Per nanosecond of the window, if it grew all through it at about one pace.
+  std::optional<double> SteadyGrowth(std::string_view name) const;
 
  private:
   struct Series {

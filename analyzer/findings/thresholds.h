@@ -170,6 +170,8 @@ constexpr double kCheapServiceNs = 50'000;
 // Opening a small file takes tens of microseconds to milliseconds, as long as reading some 256 KiB
 // of it from a disk that delivers 100 MB/s or more.
 constexpr uint64_t kSmallFileBytes = uint64_t{256} << 10;
+// So many elements show whether a file holds several: readers rarely have more than this many open.
+constexpr size_t kElementsPerFileSeen = 64;
 // JPEGs of photographs at quality 90 have 0.3 to 0.6 bytes per pixel: a file with this much for
 // each pixel of a picture holds that picture or a larger one.
 constexpr double kMostJpegBytesPerPixel = 0.6;
@@ -215,6 +217,10 @@ constexpr uint64_t kLargeBufferBytes = uint64_t{256} << 20;
 // more than a step.
 constexpr double kMemoryRisk = 0.85;
 constexpr double kMemoryDanger = 0.95;
+// Memory that grows by less than this in the window, or would take more than a day to fill the
+// machine, may be a buffer that fills.
+constexpr double kGrownBytes = 128 << 20;
+constexpr double kFilledWithinS = 24 * 3600;
 
 // --- Stragglers ----------------------------------------------------------------------------------
 
@@ -226,6 +232,8 @@ constexpr double kStragglerSteps = 1.0;
 constexpr double kStragglerSlower = 1.5;
 // All of them together: below a hundredth of the window not even the fact is interesting.
 constexpr double kStragglerShare = 0.01;
+// So many are named.
+constexpr size_t kShownStragglers = 10;
 // Batches prepared ahead that hide an element which takes as long as some ten steps.
 constexpr int64_t kHidingPrefetch = 16;
 // Elements are "of one shard" if one file has this part of them, and at least three.

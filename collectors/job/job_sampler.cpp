@@ -33,6 +33,11 @@ constexpr size_t kMostArgumentBytes = 4'096;
 constexpr size_t kMostThreadsLookedAt = 64;  // of a process, for its children
 constexpr int64_t kProcessPeriodNs = 100 * kNsPerMs;
 constexpr int64_t kPeriodPerProcessNs = 5 * kNsPerMs;
+// The kernel looks at each of a process's pages, which are a quarter of a million per GiB, and
+// holds up its mappings meanwhile.
+constexpr int64_t kSharesPeriodNs = 5 * kNsPerSecond;
+constexpr int64_t kSharesPart = 200;    // of the time, at most, to read what processes share
+constexpr int64_t kNewSharesPart = 20;  // likewise after some have begun or ended
 
 uint64_t TickNs() {
   static const auto ticks = static_cast<uint64_t>(sysconf(_SC_CLK_TCK));
@@ -170,6 +175,8 @@ struct JobSampler::Process {
   std::optional<system::ProcFile> stat, io;
   Usage usage;
   uint64_t rss_bytes = 0;
+  uint64_t shared_bytes = 0;  // of this, what other processes count, and files
+  bool knows_shared = false;
   uint64_t thread_count = 0;
   bool ended = false;
   bool has_rings = false;
@@ -423,6 +430,38 @@ bool JobSampler::ReadOne(Process& process) {
   return true;
 }
 
+// A forked worker has all of its parent's memory as its own resident memory: the kernel divides
+// each page by the number of processes that have it ("Pss"). Pages of mapped files it can drop at
+// any time.
+void JobSampler::ReadShares() {
+  const int64_t begin = MonotonicNs();
+  size_t alive = 0;
+  bool others = false;  // share it now
+  for (const auto& [key, process] : processes_) {
+    if (process->ended) continue;
+    ++alive;
+    others = others || !process->knows_shared;
+  }
+  others = others || alive != shared_among_;
+  if (begin < (others ? next_new_shares_ns_ : next_shares_ns_)) return;
+  shared_among_ = alive;
+  for (const auto& [key, process] : processes_) {
+    if (process->ended) continue;
+    const auto text = ReadOnce(ProcPath(key.pid, "smaps_rollup"));
+    const auto bytes = [&](std::string_view name) {
+      const auto kib = text ? system::FindNumber(*text, name) : std::nullopt;
+      return kib ? std::optional(*kib * 1024) : std::nullopt;
+    };
+    const uint64_t share = bytes("Pss").value_or(process->rss_bytes);
+    const uint64_t own = share - std::min(share, bytes("Pss_File").value_or(0));
+    process->shared_bytes = process->rss_bytes - std::min(process->rss_bytes, own);
+    process->knows_shared = true;
+  }
+  const int64_t end = MonotonicNs();
+  next_new_shares_ns_ = end + kNewSharesPart * (end - begin);
+  next_shares_ns_ = end + std::max(kSharesPeriodNs, kSharesPart * (end - begin));
+}
+
 void JobSampler::SampleProcesses() {
   uint64_t rss = 0;
   uint64_t threads = 0;
@@ -443,10 +482,16 @@ void JobSampler::SampleProcesses() {
       continue;
     }
     if (process->job_process->has_native_loader()) FollowPool(*process);
-    process->rss.Put(*sink_, process->rss_bytes);
     process->threads.Put(*sink_, process->thread_count);
-    rss += process->rss_bytes;
     threads += process->thread_count;
+  }
+  ReadShares();
+  for (const auto& [key, process] : processes_) {
+    if (process->ended || !process->knows_shared) continue;
+    const uint64_t own = process->rss_bytes - std::min(process->rss_bytes, process->shared_bytes);
+    sink_->Of(process->job_process->id());
+    process->rss.Put(*sink_, own);
+    rss += own;
   }
   PutSums(rss, threads);
 }

@@ -7,7 +7,8 @@
 // Processes are read ten times a second, less often where there are many. They are found as
 // descendants of the first one and by what they put into the session; one that is neither (a daemon
 // without rings) is not seen. The counters `process.*`, `memory.*` and `io.*` are the job's sums,
-// ended processes included. One thread.
+// ended processes included. Memory that processes share counts once, in equal parts, for forked
+// workers have their parent's; mapped files do not count. One thread.
 #pragma once
 
 #include <sys/types.h>
@@ -82,6 +83,7 @@ class JobSampler {
 
   void SampleThreads(bool all);
   bool MayHaveNew();
+  void ReadShares();
   void SampleProcesses();
   void FollowPool(Process& process);
   void Follow(const JobProcess& process, uint64_t tid, Process* pool);
@@ -102,6 +104,9 @@ class JobSampler {
   std::optional<uint64_t> last_pid_;  // that the kernel had given away at the last look
   size_t processes_named_ = 0;
   int64_t next_processes_ns_ = 0;
+  size_t shared_among_ = 0;  // processes, at the last look
+  int64_t next_shares_ns_ = 0;
+  int64_t next_new_shares_ns_ = 0;
   size_t alive_ = 0;  // processes
   bool pools_ = false;
   system::ProcFile loadavg_{"/proc/loadavg"};

@@ -39,7 +39,9 @@ inline constexpr CounterRow kCounterTable[] = {
     {"process.threads", "count", CounterKind::kGauge, "threads seen in the last full pass"},
     {"process.cores_allowed", "cores", CounterKind::kGauge, "cores allowed by its affinity"},
     {"process<pid>.cpu", "ns", CounterKind::kCumulative, "a job's process: its CPU time"},
-    {"process<pid>.rss", "bytes", CounterKind::kGauge, "a job's process: its resident memory"},
+    {"process<pid>.rss", "bytes", CounterKind::kGauge,
+     "a job's process: its resident memory without mapped files, in equal parts where it is "
+     "shared"},
     {"process<pid>.io_requested", "bytes", CounterKind::kCumulative,
      "a job's process: bytes returned by read calls"},
     {"process<pid>.io_from_disk", "bytes", CounterKind::kCumulative,

@@ -1,4 +1,4 @@
-// Row 23: the run comes close to its memory limit, or the device's.
+// Row 23: the run comes close to its memory limit, or the device's, or will by going on so.
 #include <algorithm>
 
 #include "analyzer/findings/rules/rule.h"
@@ -34,6 +34,8 @@ constexpr Advice kAhead = {
     .tf_data =
         R"py(ds = ds.apply(tf.data.experimental.prefetch_to_device("/gpu:0", buffer_size={value}))  # last)py",
 };
+constexpr Advice kGrowth = {
+    .pytorch = R"py(total += loss.item()  # not the tensor, which keeps its graph)py"};
 struct Smaller {
   Patch patch;
   std::string text;
@@ -69,7 +71,8 @@ std::optional<Smaller> HalfTheRoom(const Case& c, const attribution::MemoryUse::
   return std::nullopt;
 }
 
-void RecommendSmaller(const Case& c, Draft& draft) {
+// True if some stage can hold less.
+bool RecommendSmaller(const Case& c, Draft& draft) {
   auto stages = c.attribution.memory.stages;
   std::stable_sort(stages.begin(), stages.end(),
                    [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
@@ -83,8 +86,9 @@ void RecommendSmaller(const Case& c, Draft& draft) {
     draft.finding.recommendation->memory_bytes = -smaller->freed;
     draft.advice = smaller->advice;
     draft.args.value = smaller->value;
-    return;
+    return true;
   }
+  return false;
 }
 
 void OfHost(const Case& c, std::vector<Draft>& drafts) {
@@ -105,6 +109,39 @@ void OfHost(const Case& c, std::vector<Draft>& drafts) {
     draft.finding.evidence.back().stage = held.stage;
   }
   RecommendSmaller(c, draft);
+  draft.finding.stands_alone = true;
+  drafts.push_back(std::move(draft));
+}
+
+// Memory that goes on growing, by what is kept of past steps or by a cache that will not fit.
+void OfGrowth(const Case& c, std::vector<Draft>& drafts) {
+  const auto& memory = c.attribution.memory;
+  const double seconds = static_cast<double>(c.attribution.window.ns()) / 1e9;
+  const double grown = memory.growth_bytes_per_s * seconds;
+  if (memory.limit_bytes == 0 || !memory.peak_rss_bytes.has_value() || grown < kGrownBytes) return;
+  const double left =
+      static_cast<double>(memory.limit_bytes) - static_cast<double>(*memory.peak_rss_bytes);
+  const double filled_in = std::max(0.0, left) / memory.growth_bytes_per_s;
+  if (filled_in > kFilledWithinS) return;
+  const auto steps = static_cast<double>(c.attribution.steps.size());
+  Draft draft =
+      About(c, StageId::None(), 0,
+            fmt::format(
+                "memory grew by {} in {}, all the time: going on so, the run reaches its {} limit "
+                "after {}",
+                Bytes(grown), Counted(c.attribution.steps.size(), "step"),
+                Bytes(static_cast<double>(memory.limit_bytes)),
+                Counted(static_cast<uint64_t>(filled_in / seconds * steps), "more step")));
+  draft.finding.severity = Severity::kMedium;
+  ShowCounter(draft, c, "memory.rss", "resident memory");
+  if (!RecommendSmaller(c, draft)) {
+    draft.advice = &kGrowth;
+    RecommendUnpriced(
+        draft,
+        "find what keeps the data of past steps: a list that grows, a loss that is kept with "
+        "its graph, a cache without a limit",
+        Patch(), "stallscope does not see what the memory is used for", Aim::kMemory);
+  }
   draft.finding.stands_alone = true;
   drafts.push_back(std::move(draft));
 }
@@ -168,6 +205,7 @@ void OfDevice(const Case& c, std::vector<Draft>& drafts) {
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   OfHost(c, drafts);
+  if (drafts.empty()) OfGrowth(c, drafts);
   OfDevice(c, drafts);
 }
 

@@ -83,6 +83,24 @@ TEST_SUITE("fast") {
     CHECK_FALSE(CounterRates(b.run, window).RateWithin("thread7.on_cpu", 0, waits).has_value());
   }
 
+  TEST_CASE("counters: what grows all the time is told from what has grown") {
+    const auto growth = [](auto&& level) {
+      test::RunBuilder b;
+      const CounterId rss = b.Counter("memory.rss");
+      for (int64_t at = 0; at < 400; at += 10) b.Sample(rss, at, level(static_cast<double>(at)));
+      Window window;
+      window.end_ns = 400;
+      return CounterRates(b.run, window).SteadyGrowth("memory.rss").value_or(0);
+    };
+    CHECK(growth([](double at) { return 1000 + 2 * at; }) == doctest::Approx(2).epsilon(0.05));
+    CHECK(growth([](double at) { return 1000 + 2 * at + (at == 200 ? 5000 : 0); }) > 1.8);
+    CHECK(growth([](double at) { return 1000 + 2 * std::min(at, 200.0); }) ==
+          0);  // a cache, filled
+    CHECK(growth([](double at) { return at < 200 ? 1000.0 : 9000.0; }) == 0);
+    CHECK(growth([](double at) { return 1000 - at; }) == 0);
+    CHECK(growth([](double) { return 1000.0; }) == 0);
+  }
+
   TEST_CASE("work: another thread's counter does not count") {
     StallScene s;
     const TrackId worker = s.Worker();

@@ -133,8 +133,8 @@ void PrintMachine(const attribution::Attribution& a, Printer& p) {
                others_are_ranks] = a.cpu;
   p.Line("cpu", cores, busy, run_wait, throttled, steal, read, disk, trainer_run_wait, others,
          others_are_ranks);
-  const auto& [peak, on_device, available, limit, stages] = a.memory;
-  p.Line("memory", peak, on_device, available, limit);
+  const auto& [peak, on_device, available, limit, growth, stages] = a.memory;
+  p.Line("memory", peak, on_device, available, limit, growth);
   for (const auto& [stage, bytes] : stages) p.Line(" held", stage, bytes);
   for (const auto& [process, cpu, run_wait_ns, read_bytes, disk_bytes, peak_rss] : a.processes) {
     p.Line("process", process, cpu, run_wait_ns, read_bytes, disk_bytes, peak_rss);

@@ -216,6 +216,11 @@ void CaseBuilder::ReadElements(size_t count, size_t files, uint64_t bytes, size_
   }
 }
 
+void CaseBuilder::GrowMemory(double bytes) {
+  attribution.memory.growth_bytes_per_s =
+      bytes * 1e9 / static_cast<double>(attribution.window.ns());
+}
+
 void CaseBuilder::CopyBatches(trace::CopyMemory memory, uint64_t bytes, size_t a_step) {
   attribution::CopyUse use;
   use.memory = memory;
@@ -239,11 +244,11 @@ trace::StringId CaseBuilder::Intern(std::string text) {
   return {static_cast<uint32_t>(run.strings.size() - 1)};
 }
 
-std::vector<findings::Finding> CaseBuilder::Find(bool price) const {
+std::vector<findings::Finding> CaseBuilder::Find(bool price, const findings::Pricer& pricer) const {
   const findings::Case c{run, attribution, verdict,
                          with_spec ? std::optional<Spec>(spec) : std::nullopt,
                          model::JobSpecOf(run)};
-  return findings::Find(c, price);
+  return findings::Find(c, price, pricer);
 }
 
 std::optional<findings::Finding> CaseBuilder::FindingOf(std::string_view id) const {

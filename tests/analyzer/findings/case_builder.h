@@ -46,9 +46,10 @@ class CaseBuilder {
   // Elements as a source reads them, `files` in turn.
   void ReadElements(size_t count, size_t files, uint64_t bytes, size_t epochs = 1);
   void CopyBatches(trace::CopyMemory memory, uint64_t bytes, size_t a_step = 1);
+  void GrowMemory(double bytes);  // in the window
   trace::StringId Intern(std::string text);
 
-  std::vector<findings::Finding> Find(bool price = true) const;
+  std::vector<findings::Finding> Find(bool price = true, const findings::Pricer& pricer = {}) const;
   // The finding of this id, if it is there.
   std::optional<findings::Finding> FindingOf(std::string_view id) const;
 

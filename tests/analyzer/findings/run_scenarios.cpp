@@ -57,6 +57,20 @@ std::vector<Scenario> RunScenarios() {
        },
        "half of it",
        [](CaseBuilder& b) { b.attribution.memory.peak_rss_bytes = uint64_t{8} << 30; }},
+      {"memory-risk", "memory that grows with each step",
+       [](CaseBuilder& b) {
+         b.attribution.memory.peak_rss_bytes = uint64_t{4} << 30;
+         b.GrowMemory(1 << 30);
+       },
+       "by little", [](CaseBuilder& b) { b.GrowMemory(100 << 20); }},
+      {"memory-risk", "memory that a stage of the pipeline fills",
+       [](CaseBuilder& b) {
+         b.attribution.memory.peak_rss_bytes = uint64_t{4} << 30;
+         b.attribution.memory.stages = {{b.IdOf("shuffle"), 900'000'000}};
+         b.GrowMemory(1 << 30);
+       },
+       "in a machine with room for days",
+       [](CaseBuilder& b) { b.attribution.memory.limit_bytes = uint64_t{1} << 50; }},
       {"stragglers", "a step waits for one element",
        [](CaseBuilder& b) {
          b.Stall("read", Cause::kIo, 0.1);

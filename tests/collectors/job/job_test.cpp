@@ -232,6 +232,51 @@ TEST_SUITE("fast") {
     }
   }
 
+  TEST_CASE("job: memory that forked processes share counts once") {
+    constexpr size_t kShared = size_t{192} << 20;
+    const ScratchDir dir;
+    recorder::Options options;
+    options.join_session = false;
+    auto recorder = recorder::Recorder::Start(dir / "run.sst", trace::RunInfo{}, options);
+    REQUIRE(recorder.ok());
+    const int folder = open(dir.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    job::JobNames names(recorder.value()->names(), folder);
+    const std::vector<char> shared(kShared, 'x');
+    const auto alone = job::ReadProcess(static_cast<uint64_t>(getpid()))->rss_bytes;
+    int until[2];
+    REQUIRE(pipe(until) == 0);
+    std::vector<pid_t> children;
+    for (int i = 0; i < 3; ++i) {
+      children.push_back(fork());
+      if (children.back() != 0) continue;
+      close(until[1]);
+      char none = 0;
+      _exit(read(until[0], &none, 1) == 0 ? 0 : 9);
+    }
+    job::JobSampler sampler(*recorder.value(), names);
+    sampler.Begin(getpid());
+    sampler.Sample(true);
+    uint64_t resident = 0;
+    for (const pid_t child : children) {
+      resident += job::ReadProcess(static_cast<uint64_t>(child))->rss_bytes;
+    }
+    close(until[1]);
+    for (const pid_t child : children) waitpid(child, nullptr, 0);
+    recorder.value()->Stop();
+    close(folder);
+    REQUIRE(resident > 3 * kShared);
+    const model::Run run = model::LoadTrace(dir / "run.sst").value();
+    size_t of_children = 0;
+    for (const trace::Sample& sample : run.rows.samples) {
+      const std::string_view name = run.NameOf(sample.counter);
+      if (name == "memory.peak") CHECK(sample.value < static_cast<double>(alone + kShared));
+      if (!name.ends_with(".rss") || !name.starts_with("process")) continue;
+      ++of_children;
+      CHECK(sample.value < static_cast<double>(alone) - kShared / 2);
+    }
+    CHECK(of_children == 4);
+  }
+
   TEST_CASE("job: what was published before a kill is in the trace") {
     for (const uint64_t spans : {uint64_t{1}, uint64_t{900}, uint64_t{5'000}, uint64_t{30'000}}) {
       KillJobAt(spans, SIGKILL);
