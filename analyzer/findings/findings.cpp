@@ -63,13 +63,20 @@ bool IsOnBound(Bound bound, const Rule& rule, const Finding& finding) {
   return category.has_value() && speeds_up && (rule.shortens & Parts(*category)) != 0;
 }
 
+// A simulation has the last word: the law knows nothing of order, nor of what varies.
+bool IsForPricer(const Recommendation& recommendation, const Pricer& pricer) {
+  return pricer && !recommendation.only_measured && !recommendation.patch.changes.empty();
+}
+
 // False if nothing is left to say.
-bool Finish(const Case& c, const Load* load, bool price, Draft& draft) {
+bool Finish(const Case& c, const Load* load, bool price, const Pricer& pricer, Draft& draft) {
   auto& recommendation = draft.finding.recommendation;
   if (!recommendation.has_value()) return true;
   if (price) Price(c, load, draft);
+  const bool later = price && IsForPricer(*recommendation, pricer);
   if (!Applies(c, recommendation->patch) ||
-      !WorthShowing(*recommendation, MuchAtStake(draft.finding), c.attribution.window.steps)) {
+      (!later &&
+       !WorthShowing(*recommendation, MuchAtStake(draft.finding), c.attribution.window.steps))) {
     recommendation.reset();
     return draft.finding.stands_alone;
   }
@@ -205,10 +212,7 @@ std::vector<Finding> Settled(std::vector<Finding> findings, uint64_t steps, cons
   // False if nothing is left to say.
   const auto settle = [&](Finding& finding) {
     auto& recommendation = finding.recommendation;
-    if (!pricer || !recommendation.has_value() || recommendation->only_measured ||
-        recommendation->patch.changes.empty()) {
-      return true;
-    }
+    if (!recommendation.has_value() || !IsForPricer(*recommendation, pricer)) return true;
     pricer(*recommendation);
     if (WorthShowing(*recommendation, MuchAtStake(finding), steps)) return true;
     recommendation.reset();
@@ -245,7 +249,7 @@ std::vector<Finding> Find(const Case& c, bool price, const Pricer& pricer) {
       finding.alters = rule->alters;
       finding.on_bound = IsOnBound(c.verdict.bound, *rule, finding);
       finding.on_stage = finding.on_bound && finding.stage == c.verdict.stage;
-      if (!Finish(c, known, price, draft)) continue;
+      if (!Finish(c, known, price, pricer, draft)) continue;
       if (finding.recommendation.has_value()) {
         finding.recommendation->of_stages = c.run.imported() && !model::IsJob(c.run);
         finding.recommendation->text += SharedSite(c, finding.recommendation->patch);

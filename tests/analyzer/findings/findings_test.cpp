@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "tests/analyzer/findings/case_builder.h"
+#include "tests/analyzer/findings/scenarios.h"
 
 using stallscope::findings::Aim;
 using stallscope::findings::Finding;
@@ -48,6 +49,29 @@ TEST_SUITE("fast") {
                          Proposal("pinned", false, 0, 0.3), Proposal("loader", true, 0, 0.23),
                          Proposal("prefetch", true, 1.2, 0.1), Proposal("restarts", true, 0, 0.05)},
                         100, {})) == "prefetch loader restarts graph batch pinned");
+  }
+
+  TEST_CASE("what the law would drop, a simulation may find to gain") {
+    size_t found_by_law = 0;
+    size_t found = 0;
+    const auto gains = [](Recommendation& recommendation) {
+      recommendation.gain = Gain{3, 2.9, 3.1};
+    };
+    const auto loses = [](Recommendation& recommendation) {
+      recommendation.gain = Gain{0.5, 0.4, 0.6};
+    };
+    for (const stallscope::test::Scenario& scenario : stallscope::test::AllScenarios()) {
+      stallscope::test::CaseBuilder builder;
+      scenario.fires(builder);
+      scenario.near_miss(builder);
+      found_by_law += builder.Find().size();
+      found += builder.Find(true, gains).size();
+      for (const Finding& finding : builder.Find(true, loses)) {
+        CHECK((!finding.recommendation || !finding.recommendation->gain ||
+               finding.recommendation->gain->predicted != 0.5));
+      }
+    }
+    CHECK(found > found_by_law);
   }
 
   TEST_CASE("without a price, the stage that the verdict names comes first") {
