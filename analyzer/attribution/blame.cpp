@@ -5,9 +5,11 @@
 #include <mutex>
 #include <numeric>
 #include <set>
+#include <unordered_map>
 
 #include "analyzer/base/thread.h"
 #include "analyzer/model/job_spec.h"
+#include "analyzer/model/profiled.h"
 
 namespace stallscope::attribution {
 namespace {
@@ -45,15 +47,6 @@ bool EndsPass(const model::Run& run, size_t row) {
     return model::PassOfBatch(steps[next].batch) != model::PassOfBatch(steps[row].batch);
   }
   return false;
-}
-
-// False for the stages of a loader that a job only evaluates with, between its steps.
-bool FeedsSteps(const model::Run& run, StageId stage) {
-  if (!stage.known()) return true;
-  const LoaderId of = run.stages[stage.value].loader;
-  return std::none_of(run.loaders.begin(), run.loaders.end(), [&](const model::Loader& loader) {
-    return loader.info.id == of && loader.steps == 0;
-  });
 }
 
 // Could the pipeline have kept up on average? Then only bursts emptied the queue, and a larger one
@@ -232,7 +225,7 @@ std::vector<bool> StagesThatTakeTurns(const model::Run& run, const SpanTotals& t
 }
 
 constexpr size_t kPiece = 64;  // steps that a thread takes at a time
-constexpr size_t kMostStragglers = 10;
+constexpr size_t kMostStragglers = 1'000;
 
 // The stalls of one step on one device.
 struct Stall {
@@ -375,14 +368,42 @@ std::optional<Straggler> StragglerOf(const model::Run& run, const Stall& stall,
 }
 
 void NameStragglers(const model::Run& run, std::vector<Straggler>& stragglers) {
+  std::unordered_map<uint64_t, const trace::Element*> wanted;
+  for (const Straggler& straggler : stragglers) wanted[straggler.element.value] = nullptr;
+  for (const trace::Element& element : run.rows.elements) {
+    const auto found = wanted.find(element.item.value);
+    if (found != wanted.end() && found->second == nullptr) found->second = &element;
+  }
   for (Straggler& straggler : stragglers) {
-    for (const trace::Element& element : run.rows.elements) {
-      if (element.item != straggler.element) continue;
-      straggler.file = element.file;
-      straggler.record = element.record;
-      break;
+    const trace::Element* const element = wanted[straggler.element.value];
+    if (element == nullptr) continue;
+    straggler.file = element->file;
+    straggler.record = element->record;
+  }
+}
+
+// When the shim was done with batches that it slowed down by timing their lines.
+std::vector<int64_t> EndsOfTimedLines(const model::Run& run) {
+  std::vector<int64_t> ends;
+  for (const model::Track& track : run.tracks) {
+    for (size_t i = 0; i < track.spans.size(); ++i) {
+      const trace::SpanClass& what = run.ClassOf(track, i);
+      if (what.activity == trace::SpanActivity::kAnnotation &&
+          run.Text(what.name) == model::kTimingOfLines) {
+        ends.push_back(track.spans.EndNs(i));
+      }
     }
   }
+  std::sort(ends.begin(), ends.end());
+  return ends;
+}
+
+void DropThoseOfOurs(const model::Run& run, std::vector<Straggler>& stragglers) {
+  const std::vector<int64_t> ends = EndsOfTimedLines(run);
+  std::erase_if(stragglers, [&](const Straggler& straggler) {
+    const auto next = std::upper_bound(ends.begin(), ends.end(), straggler.start_ns);
+    return next != ends.end() && *next <= straggler.start_ns + straggler.stall_ns;
+  });
 }
 
 // At least three times the median of the stalls that there were, and of all steps' means a tenth.
@@ -506,6 +527,7 @@ StallBlame BlameStalls(const BlameInput& input, unsigned threads, Cancel cancel)
       result.stragglers.insert(result.stragglers.end(), stragglers.begin(), stragglers.end());
     });
   }
+  DropThoseOfOurs(input.run, result.stragglers);
   KeepTheWorst(input.window, std::move(lengths), result.stragglers);
   NameStragglers(input.run, result.stragglers);
 

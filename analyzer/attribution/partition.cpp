@@ -96,8 +96,16 @@ std::map<uint32_t, Intervals> BatchWaits(const model::Run& run) {
   return AllInOrder(std::move(waits));
 }
 
-// When each rank's trainer waited for workers to start or to end: also between two steps, or in a
-// step whose loop was left before its data ended.
+// A sampler may draw a whole pass before the first batch is asked for. That of a loader that a job
+// only evaluates with is no step's.
+bool DrawsForSteps(const model::Run& run, const trace::SpanClass& what) {
+  if (what.kind != trace::SpanKind::kWork || !what.stage.known()) return false;
+  if (what.activity == trace::SpanActivity::kOp) return false;
+  return run.stages[what.stage.value].kind == "source" && FeedsSteps(run, what.stage);
+}
+
+// When each rank's trainer waited for workers to start or to end, or began to draw: also between
+// two steps, or in a step whose loop was left before its data ended.
 std::map<uint32_t, Intervals> Startups(const model::Run& run) {
   std::set<TrackId> trainers;
   for (const trace::Step& step : run.rows.steps) {
@@ -108,7 +116,9 @@ std::map<uint32_t, Intervals> Startups(const model::Run& run) {
     const model::Track& track = run.tracks[id.value];
     for (size_t i = 0; i < track.spans.size(); ++i) {
       const trace::SpanClass& what = run.ClassOf(track, i);
-      if (what.kind != trace::SpanKind::kWait || what.cause != trace::WaitCause::kStartup) continue;
+      const bool starts =
+          what.kind == trace::SpanKind::kWait && what.cause == trace::WaitCause::kStartup;
+      if (!starts && !DrawsForSteps(run, what)) continue;
       waits[track.rank].push_back({track.spans.start_ns[i], track.spans.EndNs(i)});
     }
   }
@@ -270,6 +280,14 @@ void SayWhatIsKnown(const model::Run& run, bool device_tracks, Partition& partit
 }
 
 }  // namespace
+
+bool FeedsSteps(const model::Run& run, StageId stage) {
+  if (!stage.known()) return true;
+  const LoaderId of = run.stages[stage.value].loader;
+  return std::none_of(run.loaders.begin(), run.loaders.end(), [&](const model::Loader& loader) {
+    return loader.info.id == of && loader.steps == 0;
+  });
+}
 
 bool IsCommunication(std::string_view kernel) {
   std::string name;

@@ -13,6 +13,9 @@ namespace stallscope::attribution {
 // A kernel that moves data between devices: a collective, of any library.
 bool IsCommunication(std::string_view kernel);
 
+// False for the stages of a loader that a job only evaluates with, between its steps.
+bool FeedsSteps(const model::Run& run, StageId stage);
+
 // What a device does by itself; in the others it is its host that does something, or nobody.
 inline constexpr std::array kDeviceWork = {Category::kCompute, Category::kCommunication,
                                            Category::kTransfer};

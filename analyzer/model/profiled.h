@@ -14,6 +14,8 @@ namespace stallscope::model {
 
 constexpr std::string_view kProfilerStart = "stallscope: profiler start";
 constexpr std::string_view kProfilerStop = "stallscope: profiler stop";
+// Around a batch that the shim slowed down by timing its lines.
+constexpr std::string_view kTimingOfLines = "stallscope: timing of lines";
 
 // The profiler begins to start at `start_ns`, is open during `open`, and has stopped at `end_ns`.
 // If it was never stopped, this lasts until the run's end, and `closed` is false.

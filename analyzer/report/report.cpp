@@ -454,7 +454,9 @@ Report MakeReport(const model::Run& run, const attribution::Attribution& attribu
   report.arithmetic = attribution.arithmetic;
   report.cpu = attribution.cpu;
   report.memory = MemoryOf(run, attribution.memory);
+  constexpr size_t kShown = 10;
   for (const auto& straggler : attribution.stragglers) {
+    if (report.stragglers.size() == kShown) break;
     report.stragglers.push_back(StragglerLine(run, straggler));
   }
   report.verdict = {verdict.bound,  std::string(run.NameOf(verdict.stage)),

@@ -1,6 +1,7 @@
 // What is blamed when the trace knows the way of the awaited batch.
 #include <doctest/doctest.h>
 
+#include "analyzer/model/profiled.h"
 #include "tests/analyzer/attribution/stall_scene.h"
 
 using namespace stallscope;
@@ -211,6 +212,33 @@ TEST_SUITE("fast") {
     CHECK(worst.record == 42);
     CHECK(a.stragglers[1].step == 10);
     CHECK(!a.stragglers[1].file.known());
+  }
+
+  TEST_CASE("stragglers: a batch that the recording slowed down is none") {
+    const auto count = [](int64_t timed_until) {
+      PathScene s;
+      int64_t now = 0;
+      for (uint64_t k = 0; k < 30; ++k) {
+        const int64_t stall = k == 20 ? 500 : 10;
+        s.Work(s.worker, s.decode, now, now + stall,
+               {.item = k, .cpu = static_cast<uint64_t>(stall)});
+        s.Batch(kBatch + k, k);
+        s.Step({.index = k,
+                .requested = now,
+                .received = now + stall,
+                .done = now + stall + 100,
+                .batch = kBatch + k,
+                .track = s.trainer});
+        now += stall + 100;
+      }
+      s.Named(s.worker, std::string(model::kTimingOfLines), trace::SpanActivity::kAnnotation, 0,
+              timed_until);
+      return Attribute(s.Take()).stragglers.size();
+    };
+    const int64_t straggler_at = 20 * 110;
+    CHECK(count(straggler_at) == 1);
+    CHECK(count(straggler_at + 495) == 0);
+    CHECK(count(straggler_at + 600) == 1);
   }
 
   TEST_CASE("stragglers: equal stalls of a century are none") {

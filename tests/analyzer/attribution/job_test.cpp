@@ -131,6 +131,28 @@ TEST_SUITE("fast") {
     CHECK(stalled(WaitCause::kEmpty) == std::pair<int64_t, int64_t>(100 + 10, 0));
   }
 
+  TEST_CASE("job: a sampler that draws between two steps is a stall, unless for an evaluation") {
+    const auto drawn = [](uint64_t steps) {
+      JobScene s;
+      s.run.info.job.command = {"python", "train.py"};
+      model::Loader loader;
+      loader.info.id = LoaderId{0};
+      loader.steps = steps;
+      s.run.loaders.push_back(loader);
+      s.Work(s.main, s.sampler, 110, 190, {.item = kAwaited + 1, .cpu = 80});
+      s.NextStep();
+      const Attribution attribution = s.Explain();
+      return std::pair(attribution.breakdown[At(Category::kInputStall)]->ns,
+                       s.Blamed(attribution, s.sampler, Cause::kCpu));
+    };
+    const auto trained = drawn(2);
+    CHECK(trained.first == 100 + 80 + 10);
+    CHECK(trained.second == 80 + 10);  // and nothing else is known of what the next step waits for
+    const auto evaluated = drawn(0);
+    CHECK(evaluated.first == 100 + 10);
+    CHECK(evaluated.second == 10);
+  }
+
   TEST_CASE("job: evaluation and checkpoints have names and times, and are no stall") {
     JobScene s;
     s.run.info.job.command = {"python", "train.py"};

@@ -61,6 +61,7 @@ class _Pass:
         self.loader.passes += 1
         self.feed = steps.Feed(self.loader)
         self.starts = False  # choosing the first indices of workers
+        self.sampler_at = None  # the sampler is asked for its iterator: (wall, CPU time)
         self.index_at = self.index_cpu = None
         self.stamp = None  # wall and CPU time of the boundary that was just passed
         self.poll_at = None
@@ -115,6 +116,27 @@ def _reset(iterator):
     owner = iterator.__dict__.get(KEY)
     if owner is not None and not owner.fresh:
         owner.again()
+
+
+def _sampler_asked(iterator, _):
+    owner = iterator.__dict__.get(KEY)
+    if owner is not None and owner.fresh:
+        owner.sampler_at = ring.now(), ring.cpu()
+
+
+def _sampler_began(iterator, _):
+    """A sampler that is no generator may draw the whole pass before its first index."""
+    owner = iterator.__dict__.get(KEY)
+    if owner is None or owner.sampler_at is None:
+        return
+    (since, before), owner.sampler_at = owner.sampler_at, None
+    time, cpu = ring.now(), ring.cpu()
+    if owner.loader.workers:
+        ring.later(ring.wait(ring.STARTUP, owner.loader.queue, owner.began, since))
+        owner.began = time
+    used = since, time, cpu - before
+    ring.later(_drawing(owner, iterator).words(owner.loader.sampler, *used) +
+               ring.work(owner.loader.sampler, owner.base, *used))
 
 
 def _next_index(iterator):
@@ -474,6 +496,8 @@ def attach(module):
     Method(loader, "__init__", _constructed)
     Method(base, "__init__", _began)
     Method(base, "_next_index", _next_index)
+    Field(base, "_index_sampler", read=_sampler_asked)
+    Written(base, "_sampler_iter", wrote=_sampler_began)
     Written(base, "_num_yielded", wrote=_yielded)
     _attach_iterators(loader, module._SingleProcessDataLoaderIter,
                       module._MultiProcessingDataLoaderIter)

@@ -302,6 +302,11 @@ def _settings(dataloader):
         if stream is not None:
             found["num_shards"] = shards
             found["num_shards_at"] = in_short(stream)
+    if found["iterable"] and field(dataloader, "worker_init_fn", None) is None:
+        from . import sight
+
+        if sight.whole_in_each_worker(field(dataloader, "dataset", None)):
+            found["whole_in_each_worker"] = True
     for name in ("sampler", "batch_sampler", "worker_init_fn"):
         value = field(dataloader, name, None)
         found[name] = None if value is None else class_name(value)

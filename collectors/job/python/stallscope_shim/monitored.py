@@ -40,7 +40,7 @@ def _on_call(code, offset, callee, _):
         if inner not in _extra:
             _extra.add(inner)
             _set_events(inner, sample, events.PY_START | events.PY_RETURN)
-    sample.enter(op, (inner, code, False))
+    sample.enter(op, (inner, code, False), inner is None)
 
 
 def _key(callee):

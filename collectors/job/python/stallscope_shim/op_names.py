@@ -1,4 +1,5 @@
 """What the calls that a sample sees are named, and which of them count as ops."""
+import sys
 import types
 
 from . import session
@@ -12,6 +13,8 @@ LIBRARIES = frozenset(
 _TRIVIAL = frozenset((len, isinstance, range, getattr, hasattr, super, int, float, type, id, iter))
 _FUNCTION = types.FunctionType
 _NATIVE = (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType)
+
+_SHIM = __file__[:-len("op_names.py")]
 
 known = {}  # what a caller knows a call by → the op's id
 
@@ -48,11 +51,25 @@ def of(callee, caller, line):
 
 def define(name, code, caller, line):
     name = name.replace("<locals>.", "")
-    if code is not None and (not installed(code.co_filename) or installed(caller.co_filename)):
+    if code is not None and not installed(code.co_filename):
         file, line = code.co_filename, code.co_firstlineno
     else:
         file = caller.co_filename
+        if code is not None and installed(file):  # a library's, called by a library
+            frame = None if code is caller else _job_frame()
+            file, line = (code.co_filename, code.co_firstlineno) if frame is None else (
+                frame.f_code.co_filename, frame.f_lineno)
     return session.string(name, session.absolute(file), line)
+
+
+def _job_frame():
+    """The job's own frame within the fetch, where a Compose is called, say; None if there is none."""
+    frame = sys._getframe(3)
+    while frame is not None and not frame.f_code.co_filename.endswith("_utils/fetch.py"):
+        if not installed(frame.f_code.co_filename) and not frame.f_code.co_filename.startswith(_SHIM):
+            return frame
+        frame = frame.f_back
+    return None
 
 
 def counts(callee, code, sight):

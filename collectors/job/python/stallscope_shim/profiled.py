@@ -50,7 +50,7 @@ def _profile(frame, event, arg):
         op = op_names.known.get(key)
         if op is None:
             op = op_names.known[key] = op_names.of(arg, code, frame.f_lineno)
-        sample.enter(op, (frame, arg))
+        sample.enter(op, (frame, arg), True)
     elif stack and type(stack[-1].mark) is tuple and stack[-1].mark[0] is frame:
         sample.leave()  # c_return, c_exception
 

@@ -9,6 +9,7 @@ from . import ring, session, watch
 from .op_names import known
 
 _SHORT = 20_000  # ns: shorter calls are a part of the one around them, if they are few
+_CHEAP = 5_000  # ns of CPU, watching included: a native function that takes less is no op of its own
 MOST = 600  # calls per batch that are spans of their own
 _DISTORTS = 20  # timing lines may take at most 1/20 of a batch whose ops are shown
 
@@ -18,11 +19,12 @@ current = None  # the sample that is being taken in this process
 class _Call:
     """An op under way. `mark`: what its end is known by."""
 
-    __slots__ = ("op", "mark", "depth", "time", "cpu", "inside", "cpu_inside")
+    __slots__ = ("op", "mark", "native", "depth", "time", "cpu", "inside", "cpu_inside")
 
-    def __init__(self, op, mark):
+    def __init__(self, op, mark, native):
         self.op = op
         self.mark = mark
+        self.native = native
         self.depth = 1
         self.inside = self.cpu_inside = 0  # ns of the ops inside
         # A thread is often preempted where the kernel reads its CPU clock: that is within the op.
@@ -39,21 +41,23 @@ class Sample:
         self.stack = []
         self.long = []  # calls that have ended and are not short: (op, start, end, CPU ns, own ns)
         self.sums = {}  # op → [own ns, own CPU ns], of all calls that have ended
+        self.natives = {}  # op that is no Python function → [calls, the op around the last one]
         self.held = {}  # op of a lock → ns, those of the ops inside included
         self.first = None  # when the first call began
         self.calls = 0
         self.events = 0
         self.lines = None  # a lines.Lines
-        self.began = ring.now()
+        self.began = self.ended = ring.now()
 
-    def enter(self, op, mark):
-        self.stack.append(_Call(op, mark))
+    def enter(self, op, mark, native=False):
+        self.stack.append(_Call(op, mark, native))
 
     def leave(self):
         call = self.stack.pop()
         cpu = ring.cpu() - call.cpu
         time = ring.now()
         wall = time - call.time
+        self.ended = time
         if self.stack:
             outer = self.stack[-1]
             outer.inside += wall
@@ -69,6 +73,10 @@ class Sample:
         sums = self.sums.setdefault(call.op, [0, 0])
         sums[0] += own
         sums[1] += cpu - call.cpu_inside
+        if call.native:
+            native = self.natives.setdefault(call.op, [0, None])
+            native[0] += 1
+            native[1] = self.stack[-1].op if self.stack else None
 
     def write(self, stage, put):
         while self.stack:
@@ -76,6 +84,8 @@ class Sample:
         if self.lines is not None:
             self.lines.keep()
             if self.lines.spent * _DISTORTS > ring.now() - self.began:
+                name = session.string("stallscope: timing of lines")
+                put(self.ended, ring.named(ring.ANNOTATION, name, self.began, self.ended))
                 return
         own = sum(wall for wall, _ in self.sums.values())
         if own - sum(c[4] for c in self.long) <= own // 10:
@@ -83,6 +93,7 @@ class Sample:
                 put(end, ring.named(ring.OP, op, start, end, stage, cpu))
         else:
             # Many short ones: one span per op with its own time, one behind the other.
+            self._fold()
             time = self.first
             for op, (wall, cpu) in self.sums.items():
                 if op not in self.held:
@@ -90,6 +101,19 @@ class Sample:
                     time += wall
             for op, wall in self.held.items():  # around those inside
                 put(self.first + wall, ring.named(ring.OP, op, self.first, self.first + wall, stage))
+
+
+    def _fold(self):
+        """Gives what cheap native functions took to their callers: nobody can make `dict.get` cheaper, but
+        its caller may do without the loop."""
+        for op, (calls, around) in self.natives.items():
+            wall, cpu = self.sums[op]
+            # It may have been preempted; a call that waits is no cheap one.
+            cheap = cpu < calls * _CHEAP and wall < 8 * calls * _CHEAP
+            if cheap and around in self.sums and around != op:
+                self.sums[around][0] += wall
+                self.sums[around][1] += cpu
+                del self.sums[op]
 
 
 _LOCK = object()  # in the mark of a lock that is held

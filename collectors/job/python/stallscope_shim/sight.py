@@ -242,6 +242,58 @@ def _within(code):
     return found
 
 
+# What gives each worker the same.
+_PLAIN = frozenset(
+    "PIL array builtins cmath collections csv cv2 datetime functools glob gzip h5py io itertools json logging "
+    "math numpy operator os pandas pathlib pickle posixpath pyarrow re string struct sys tarfile time tokenizers "
+    "torch torchaudio torchvision transformers types typing zipfile zlib".split())
+_DIFFERS = ("worker", "rand", "shuffle", "choice", "permut", "environ", "getpid")
+
+
+def whole_in_each_worker(data_set):
+    """True if each worker yields all of an iterable data set: none of the functions that it may call asks
+    which worker it is in, draws at random, or takes what another process may take."""
+    more = [data_set]
+    for cls in type(data_set).__mro__[1:]:
+        if not cls.__module__.startswith(("torch.utils.data", "builtins", "typing", "abc")):
+            more += _functions_of(cls)
+    seen = set()
+    while more:
+        each = more.pop()
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
+        module = _module_named_by(each)
+        file = getattr(sys.modules.get(module), "__file__", None)
+        if file is None or installed(file):
+            known = isinstance(each, type) or not module.startswith("torch.utils.data")
+            if module.partition(".")[0] not in _PLAIN or not known:
+                return False
+            more += each[:4] if isinstance(each, (list, tuple)) else ()
+        elif isinstance(each, _FUNCTION):
+            for code in _within(each.__code__):
+                if any(word in name.lower() for name in code.co_names for word in _DIFFERS):
+                    return False
+                more += [each.__globals__[name] for name in code.co_names if name in each.__globals__]
+        elif isinstance(each, type):
+            more += _functions_of(each)
+        elif not isinstance(each, types.ModuleType):
+            more += _functions_of(type(each))
+            more += own(each).values()
+    return True
+
+
+def _module_named_by(value):
+    if isinstance(value, types.ModuleType):
+        return value.__name__
+    return (value if isinstance(value, (type, _FUNCTION)) else type(value)).__module__ or ""
+
+
+def _functions_of(cls):
+    found = [getattr(value, "__func__", value) for value in vars(cls).values()]
+    return [each for each in found if isinstance(each, _FUNCTION)]
+
+
 class StageSight(Sight):
     """The function whose calls are a stage that the job names, or where it enters one."""
 

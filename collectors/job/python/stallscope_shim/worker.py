@@ -2,6 +2,7 @@
 
 `data.py` begins with the order in which all this is looked up.
 """
+import functools
 import sys
 
 from . import loaders, ops, probe, ring, session
@@ -101,6 +102,7 @@ class _Worker:
         self.thread = _get_ident()
         self.idle_since = None
         self.first = True
+        self.ready = None  # since when it waits for its first index
         self.sent = []  # items on their way to the feeder
         self.lock_at = self.dumps_at = self.item = None
         self.sending = None  # the cost of the previous message
@@ -110,9 +112,15 @@ class _Worker:
         ring.name_thread("worker %d" % self.number, self.loader.fetch)
         self.generation -= 1
         if len(queues) > 1:
+            queues[0].get = functools.partial(self._first_get, queues[0])
             self._watch_queue(queues[1])
         else:
             session.say("the workers' queues are not recognized: only their fetches are recorded")
+
+    def _first_get(self, indices, *args, **kwargs):
+        del indices.get
+        self.ready = ring.now()
+        return indices.get(*args, **kwargs)
 
     def _watch_queue(self, results):
         import multiprocessing.queues as queues
@@ -143,7 +151,9 @@ class _Worker:
         """The loop has got an index."""
         if self.first:
             self.first = False
-            ring.later(ring.wait(ring.STARTUP, self.loader.queue, self.started, time))
+            ready = self.ready or time
+            ring.later(ring.wait(ring.STARTUP, self.loader.queue, self.started, ready) +
+                       ring.wait(ring.FULL, self.loader.queue, ready, time))
         elif self.idle_since is not None:
             # The main process asks for as many batches as the queue has room for.
             ring.later(ring.wait(ring.FULL, self.loader.queue, self.idle_since, time))

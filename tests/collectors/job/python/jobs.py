@@ -59,6 +59,41 @@ class Stream(IterableDataset):
             yield i
 
 
+class Whole(IterableDataset):
+    """Each worker yields all of it, for it asks nobody which one it is in."""
+
+    def __iter__(self):
+        for i in range(32):
+            yield square(i)
+
+
+class DrawnStream(Whole):
+    def __iter__(self):
+        for i in range(32):
+            yield random.Random(i).randrange(i + 1)
+
+
+class Helped(Whole):
+    def __iter__(self):
+        for i in own_part(32):
+            yield i
+
+
+def own_part(count):
+    info = get_worker_info()
+    return range(0 if info is None else info.id, count, 1 if info is None else info.num_workers)
+
+
+class Taken(Whole):
+    def __init__(self):
+        self.left = multiprocessing.Value("i", 32)
+
+    def __iter__(self):
+        while self.left.value > 0:
+            self.left.value -= 1
+            yield self.left.value
+
+
 class Transform:
     def __call__(self, x):
         return x + 1
@@ -98,6 +133,20 @@ class Compiled(Slow):
 
 
 Compiled.__name__ = "cython_function_or_method"
+
+
+class Counted(Squares):
+    """A loop of calls of a native function, each of `work` numbers."""
+
+    def __init__(self, work):
+        super().__init__()
+        self.numbers = list(range(work))
+
+    def __getitem__(self, i):
+        total = 0
+        for _ in range(2000 // max(1, len(self.numbers) // 10)):
+            total += sum(self.numbers)
+        return total
 
 
 class Pipeline:
@@ -145,6 +194,17 @@ class Drawn:
         for index in range(256):
             time.sleep(0.0005)
             yield index % 32
+
+
+class Bucketed:
+    """A batch sampler that draws the whole pass before its first batch."""
+
+    def __len__(self):
+        return 8
+
+    def __iter__(self):
+        time.sleep(0.05)
+        return iter([list(range(i, i + 4)) for i in range(0, 32, 4)])
 
 
 def total_of(batch, extra):
@@ -363,6 +423,26 @@ def zero_compiled():
     train(DataLoader(Composed(step=Compiled()), batch_size=8), epochs=4)
 
 
+def zero_cheap_calls():
+    train(DataLoader(Counted(1), batch_size=8), epochs=4)
+
+
+def zero_dear_calls():
+    train(DataLoader(Counted(1500), batch_size=8), epochs=4)
+
+
+def zero_library():
+    import composing
+
+    class Library(Squares):
+        composed = composing.Compose([composing.Blur()])
+
+        def __getitem__(self, index):
+            return self.composed(index)
+
+    train(DataLoader(Library(), batch_size=8), epochs=4)
+
+
 def zero_own_compose():
     train(DataLoader(Piped(), batch_size=8), epochs=4)
 
@@ -374,6 +454,18 @@ def zero_around():
 def zero_drawn():
     collate = functools.partial(total_of, extra=1)
     train(DataLoader(Squares(), batch_size=4, sampler=Drawn(), collate_fn=collate), epochs=2)
+
+
+def zero_bucketed():
+    train(DataLoader(Squares(), batch_sampler=Bucketed()), epochs=2)
+
+
+def two_bucketed():
+    train(DataLoader(Squares(), batch_sampler=Bucketed(), **workers()), epochs=2)
+
+
+def persistent_bucketed():
+    train(DataLoader(Squares(), batch_sampler=Bucketed(), **workers(2, persistent_workers=True)), epochs=3)
 
 
 def two_drawn():
@@ -592,6 +684,11 @@ def getitems():
 
 def stream():
     train(DataLoader(Stream(), batch_size=5, **workers()))
+
+
+def streams():
+    for data in (Stream(), Whole(), Helped(), Taken(), DrawnStream()):
+        train(DataLoader(data, batch_size=4), epochs=1)
 
 
 def stream_persistent():

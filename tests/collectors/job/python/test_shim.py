@@ -130,6 +130,14 @@ class Batches(Case):
                 self.assertEqual([], session.said)
                 self.assertEqual(2 * count, len(session.steps))
 
+    def test_an_iterable_that_each_worker_yields_whole(self):
+        session = self.record("streams")
+        self.assertEqual([], session.said)
+        loaders = session.main.names["loader"]
+        self.assertEqual(["Whole"], [each["dataset"] for each in loaders
+                                     if each["settings"].get("whole_in_each_worker")])
+        self.assertEqual(5, len(loaders))
+
     def test_a_loader_per_epoch_is_one_loader(self):
         session = self.record("every_epoch")
         self.assertEqual(1, len(session.main.names["loader"]))
@@ -695,6 +703,28 @@ class Ops(Case):
     def test_a_function_of_cython_has_its_own_name(self):
         self.assertEqual("Generator.normal", self.ops(self.record("zero_compiled"))[0])
 
+    def test_what_a_library_calls_is_at_the_jobs_line(self):
+        """A transform that a library has, called by one that it has, too: the job's own line tells them apart."""
+        packages = os.path.join(self.folder, "site-packages")
+        os.makedirs(packages)
+        with open(os.path.join(packages, "composing.py"), "w") as file:
+            file.write("import time\n\n\nclass Blur:\n    def __call__(self, x):\n        time.sleep(0.002)\n"
+                       "        return x\n\n\nclass Compose:\n    def __init__(self, transforms):\n"
+                       "        self.transforms = transforms\n\n    def __call__(self, x):\n"
+                       "        for each in self.transforms:\n            x = each(x)\n        return x\n")
+        session = self.record("zero_library", path=packages)
+        op = next(o for p in session.processes for o in p.names["op"] if o["name"] == "Blur")
+        with open(os.path.join(HERE, "jobs.py")) as file:
+            line = file.read().split("\n")[op["line"] - 1]
+        self.assertEqual(("jobs.py", True), (os.path.basename(op["file"]), "self.composed(" in line))
+
+    def test_a_loop_of_cheap_native_calls_is_its_function(self):
+        """What is to be made cheaper is the loop, not `sum` of one number."""
+        found = self.ops(self.record("zero_cheap_calls"))
+        self.assertEqual(("Counted.__getitem__", False), (found[0], "sum" in found))
+        shutil.rmtree(self.session, True)
+        self.assertEqual("sum", self.ops(self.record("zero_dear_calls"))[0])
+
     def test_a_list_of_callables_is_a_compose_whatever_its_name(self):
         for name in ("zero_own_compose", "zero_around"):
             with self.subTest(name):
@@ -715,6 +745,22 @@ class Ops(Case):
                 # Not of each batch, for ever: some stand for the others.
                 self.assertGreaterEqual(len(drawn), 32)
                 self.assertLess(len(drawn), 2 * 64 if collate == "mean" else 80)
+
+    def test_a_sampler_that_draws_a_pass_before_its_first_index(self):
+        # torch asks for an iterator once more where it has workers.
+        for name, times in (("zero_bucketed", 2), ("two_bucketed", 4), ("persistent_bucketed", 4)):
+            with self.subTest(name):
+                shutil.rmtree(self.session, True)
+                session = self.record(name)
+                self.assertEqual([], session.said)
+                drawn = [e for _, e in session.events("work", "sampler")
+                         if e.end - e.start >= 50_000_000]
+                self.assertEqual(times, len(drawn))
+                self.assertEqual("Bucketed.__iter__", self.ops(session)[0])
+                for _, wait in session.events("wait"):
+                    if wait.extra[0] == "startup":
+                        self.assertFalse([e for e in drawn if e.tid == wait.tid and
+                                          e.start < wait.end and wait.start < e.end])
 
     def test_each_call_is_a_span_around_those_inside(self):
         session = self.record("zero_compose")

@@ -83,6 +83,7 @@ class DataLoader:
         self.persistent_workers = persistent_workers
         self.in_order = in_order
         self.iterable = isinstance(dataset, IterableDataset)
+        self._dataset_kind = int(self.iterable)
         if sampler is None:
             if self.iterable:
                 sampler = itertools.repeat(None)
