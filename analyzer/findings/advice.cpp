@@ -73,6 +73,13 @@ def pipe(): ...)py",
 optimizer = optax.MultiSteps(optimizer, every_k_schedule={batches}))py",
 };
 
+constexpr Advice kDivideStream = {.pytorch = R"py(class Divided(torch.utils.data.IterableDataset):
+    def __iter__(self):
+        worker = torch.utils.data.get_worker_info()  # None in the main process
+        first, step = (worker.id, worker.num_workers) if worker else (0, 1)
+        yield from map(read, items[first::step])  # before they are read
+loader = DataLoader(Divided(), batch_size, num_workers={value}))py"};
+
 Code CodeOf(const Advice& advice, const AdviceArgs& args) {
   return {Filled(advice.tf_data, args), Filled(advice.pytorch, args), Filled(advice.dali, args),
           Filled(advice.grain, args)};

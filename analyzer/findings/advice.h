@@ -29,6 +29,8 @@ struct AdviceArgs {
 
 // Batches of {value}, the gradients of {batches} of them in each update.
 extern const Advice kAccumulate;
+// Each worker takes its own part of a stream.
+extern const Advice kDivideStream;
 
 Code CodeOf(const Advice& advice, const AdviceArgs& args);
 

@@ -10,6 +10,7 @@
 #include "analyzer/attribution/window.h"
 #include "analyzer/findings/facts.h"
 #include "analyzer/findings/thresholds.h"
+#include "analyzer/findings/traced_pipeline.h"
 #include "analyzer/model/job_spec.h"
 
 namespace stallscope::findings {
@@ -141,7 +142,7 @@ StageId BusiestForWork(const Case& c) {
   StageId busiest;
   double most = 0;
   for (const auto& stage : c.run.stages) {
-    if (RoleOf(c, stage.id) != StageRole::kMap && !IsDataLoader(c, stage.id)) continue;
+    if (!IsMap(c, stage.id) && !IsDataLoader(c, stage.id)) continue;
     const double share = BlamedForWork(c, stage.id);
     if (share <= most) continue;
     most = share;
@@ -155,7 +156,7 @@ bool CallsPython(const Case& c, StageId stage) {
     return false;
   }
   if (c.run.stages[stage.value].kind.find("Generator") != std::string::npos) return true;
-  if (RoleOf(c, stage) != StageRole::kMap) return false;
+  if (!IsMap(c, stage)) return false;
   // A function that mostly waits, for a store or in a sleep, has released Python's lock.
   const double waits = Blamed(c, stage, {Cause::kIo, Cause::kBlocked});
   if (waits > kMostlyWaits * BlamedForWork(c, stage)) return false;

@@ -42,8 +42,20 @@ std::vector<OpCall> OpsOfPrefix(const StablePrefix& prefix, size_t i, const MapS
   return ops;
 }
 
-// What a store after the prefix would keep per element. A decoded picture's size is known once it
-// has the batch's; later ops may have widened it, so this is an upper bound.
+// By the usual size of a picture with so many bytes; exact behind an op that makes all of one size.
+double UsualBytes(const Case& c, const StablePrefix& prefix) {
+  SampleForm form{.file_bytes = BytesOfElement(c)};
+  if (form.file_bytes <= 0) return 0;
+  for (size_t i = 0; i <= prefix.last; ++i) {
+    const auto* map = As<MapSpec>(c.spec->stages[i]);
+    if (map == nullptr) continue;
+    if (!UsualTimesOf(OpsOfPrefix(prefix, i, *map), false, form).has_value()) return 0;
+  }
+  return form.bytes();
+}
+
+// What a store after the prefix would keep per element; 0: unknown. Later ops may crop it or widen
+// it, so the batch's bytes are a last resort.
 double StoredBytes(const Case& c, const StablePrefix& prefix) {
   bool decoded = false;
   bool sized = false;
@@ -56,19 +68,9 @@ double StoredBytes(const Case& c, const StablePrefix& prefix) {
     }
   }
   if (!decoded) return BytesOfElement(c);
-  return sized ? BytesOfSample(c) : 0;
-}
-
-// By the usual size of a picture with so many bytes.
-double UsualBytes(const Case& c, const StablePrefix& prefix) {
-  SampleForm form{.file_bytes = BytesOfElement(c)};
-  if (form.file_bytes <= 0) return 0;
-  for (size_t i = 0; i <= prefix.last; ++i) {
-    const auto* map = As<MapSpec>(c.spec->stages[i]);
-    if (map == nullptr) continue;
-    if (!UsualTimesOf(OpsOfPrefix(prefix, i, *map), false, form).has_value()) return 0;
-  }
-  return form.bytes();
+  if (!sized) return 0;
+  const double bytes = UsualBytes(c, prefix);
+  return bytes > 0 ? bytes : BytesOfSample(c);
 }
 
 struct TypicalCost {

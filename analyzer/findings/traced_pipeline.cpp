@@ -108,13 +108,24 @@ bool IsTrainers(const model::Run& run, const model::Track& track) {
   });
 }
 
+using Workers = std::vector<std::pair<const model::Track*, std::vector<Interval>>>;
+
+bool WorksForMapsAlone(const Case& c, const Workers& workers, const model::Track* thread) {
+  return std::none_of(workers.begin(), workers.end(), [&](const auto& other) {
+    return other.first != thread &&
+           std::any_of(other.second.begin(), other.second.end(),
+                       [&](const Interval& piece) { return IsMap(c, StageId{piece.what}); });
+  });
+}
+
 // Calls take(piece of work, name of the operation) for what the stage itself ran, thread by thread
 // in the order of time. An operation belongs to the innermost work around it on its thread. While
-// the trainer's thread works for a stage, a pool's thread that works for none runs its functions.
+// the trainer's thread works for a stage, or the only thread that works for any map, a pool's
+// thread that works for none runs its functions.
 template <class Take>
 void ForEachOp(const Case& c, StageId stage, Take&& take) {
   const model::Run& run = c.run;
-  std::vector<std::pair<const model::Track*, std::vector<Interval>>> workers;
+  Workers workers;
   for (const model::Track& track : run.tracks) {
     if (track.info.kind != trace::TrackKind::kThread) continue;
     std::vector<Interval> work = WorkOn(run, track);
@@ -125,7 +136,7 @@ void ForEachOp(const Case& c, StageId stage, Take&& take) {
     const model::Track& track = *thread;
     const bool works = std::any_of(
         work.begin(), work.end(), [&](const Interval& piece) { return piece.what == stage.value; });
-    const bool in_pool = works && IsTrainers(run, track);
+    const bool in_pool = works && (IsTrainers(run, track) || WorksForMapsAlone(c, workers, thread));
     for (const model::Track& detail : run.tracks) {
       if (!works || detail.info.kind != trace::TrackKind::kDetail) continue;
       const bool works_itself = std::any_of(

@@ -5,7 +5,7 @@
 
 Without an ID it records those that are not there yet; a sample that is there is never replaced.
 findings.json has the specs and jobs. Some are mistakes that tests/checklist/planted.json plants, with
-fewer steps. Jobs that need PyTorch are recorded if PYTHON has it.
+fewer steps. Jobs that need PyTorch or TensorFlow are recorded if PYTHON has it.
 """
 import argparse
 import json

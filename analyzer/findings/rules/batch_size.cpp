@@ -30,17 +30,26 @@ bool LeavesRoom(const Case& c) {
   return memory.has_value() && 2 * memory->peak <= kMemoryRisk * memory->limit;
 }
 
-// Doubles the batch while the fixed cost is a large part of a step and the device has room.
-int64_t FactorFor(const Case& c, double share) {
+// An epoch has enough samples for one batch of this size, as far as is known.
+bool EpochFills(const Case& c, int64_t size) {
+  const auto elements = static_cast<int64_t>(ElementsOfEpoch(c));
+  return elements == 0 || size <= elements;
+}
+
+// Doubles the batch of `now` samples while the fixed cost is a large part of a step, the device has
+// room, and an epoch fills it.
+int64_t FactorFor(const Case& c, double share, int64_t now) {
   const std::optional<DeviceRoom> memory = DeviceRoomOf(c);
-  const auto fits = [&](double factor) {
-    return !memory.has_value() || factor * memory->peak <= kMemoryRisk * memory->limit;
+  const auto fits = [&](int64_t factor) {
+    return EpochFills(c, factor * now) &&
+           (!memory.has_value() ||
+            static_cast<double>(factor) * memory->peak <= kMemoryRisk * memory->limit);
   };
   int64_t factor = 2;
   const auto still_fixed = [&] {
     return share / (share + (1 - share) * static_cast<double>(factor)) > kStillFixed;
   };
-  while (factor < kMostBatchFactor && still_fixed() && fits(2 * static_cast<double>(factor))) {
+  while (factor < kMostBatchFactor && still_fixed() && fits(2 * factor)) {
     factor *= 2;
   }
   return factor;
@@ -89,8 +98,9 @@ void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
   const bool known = spec != nullptr || std::any_of(steps.begin(), steps.end(),
                                                     [](const auto& s) { return s.samples > 0; });
   const auto now = spec != nullptr ? spec->size : static_cast<int64_t>(load->batch + 0.5);
+  if (known && !EpochFills(c, 2 * now)) return;
   const int64_t batches = BatchesPerUpdate(c);
-  int64_t factor = has_room || !known ? 2 : FactorFor(c, share);
+  int64_t factor = has_room || !known ? 2 : FactorFor(c, share, now);
   const bool same_update = spec != nullptr && PartOfUpdate(c, factor) > 1;
   if (same_update) factor = PartOfUpdate(c, factor);
   std::string text = fmt::format(

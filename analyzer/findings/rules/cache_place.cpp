@@ -1,5 +1,5 @@
-// Row 8: the cache is placed before work that it could save, or behind the repeat, where no epoch
-// reads what another one stored.
+// Rows 8 and 9: the cache or the snapshot is placed before work that it could save; or the cache
+// behind the repeat, where no epoch reads what another one stored.
 #include <algorithm>
 
 #include "analyzer/findings/rules/rule.h"
@@ -178,14 +178,22 @@ void BehindRepeat(const Case& c, size_t at, const StageSpec& repeat, std::vector
   drafts.push_back(std::move(draft));
 }
 
+constexpr Advice kStoreAfter = {
+    .tf_data =
+        R"py(ds = ds.map({stage}, num_parallel_calls=tf.data.AUTOTUNE).snapshot("/path/to/snapshot"))py"};
+
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!Worth(c, Category::kInputStall)) return;
   if (!c.spec.has_value()) return OfTrace(c, drafts);
   const Spec& spec = *c.spec;
-  const size_t cache = FirstOf<CacheSpec>(spec);
-  if (cache >= spec.stages.size()) return;
-  const StageSpec* const repeat = RepeatBefore(spec, cache);
-  if (repeat != nullptr) return BehindRepeat(c, cache, *repeat, drafts);
+  size_t cache = FirstOf<CacheSpec>(spec);
+  if (cache < spec.stages.size()) {
+    const StageSpec* const repeat = RepeatBefore(spec, cache);
+    if (repeat != nullptr) return BehindRepeat(c, cache, *repeat, drafts);
+  } else {
+    cache = FirstOf<SnapshotSpec>(spec);
+    if (cache >= spec.stages.size()) return;
+  }
   const std::optional<StableMap> stable = StableMapBehind(spec, cache);
   if (!stable.has_value()) return;
   const size_t map = stable->stage;
@@ -193,8 +201,9 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (BlamedForWork(c, id) < kModerateShare) return;
   const std::string& name = spec.stages[cache].name;
   const double bytes = BytesBehind(c, map);
-  const auto& store = std::get<CacheSpec>(spec.stages[cache].kind);
-  const bool in_memory = store.where == CacheWhere::kMemory;
+  const auto* const store =
+      As<CacheSpec>(spec.stages[cache]);  // null: a snapshot, which is on disk
+  const bool in_memory = store != nullptr && store->where == CacheWhere::kMemory;
   const double room = kCacheableMemory * static_cast<double>(FreeMemory(c));
   if (in_memory && room > 0 && bytes > room) return;
   Draft draft = Misplaced(c, id, name);
@@ -204,10 +213,15 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   for (size_t i = stable->passed.size(); i-- > 0;) {
     patch.changes.emplace_back(MoveChange{stable->passed[i], Place::After(name)});
   }
-  if (store.max_bytes > 0 && bytes > 0 && RoomFor(bytes) > store.max_bytes) {
+  if (store != nullptr && store->max_bytes > 0 && bytes > 0 && RoomFor(bytes) > store->max_bytes) {
     patch.changes.emplace_back(SetTo(name + ".max_bytes", RoomFor(bytes)));
   }
-  Recommend(draft, AfterIt(c, id), std::move(patch), WithTimeTimes(id, kLeftBehindCache));
+  if (store == nullptr) draft.advice = &kStoreAfter;
+  Recommend(draft,
+            store != nullptr
+                ? AfterIt(c, id)
+                : fmt::format("write what {} makes instead of what it gets", NameOf(c, id)),
+            std::move(patch), WithTimeTimes(id, kLeftBehindCache));
   if (in_memory) CostsMemory(draft, bytes);
   drafts.push_back(std::move(draft));
 }

@@ -75,7 +75,7 @@ std::optional<int64_t> MostOfAll(const Case& c, const std::vector<StageId>& stag
     const attribution::StageUse& use = *UseOf(c, stage);
     const auto busy = static_cast<double>(use.busy_ns);
     work += busy;
-    waits += static_cast<double>(use.lock_ns);
+    waits += static_cast<double>(use.lock_ns) + InFileLocks(c, stage) * busy;
     const double part = use.held.value_or(0);
     held += part >= kHeldLock ? busy * part : 0;
   }
@@ -149,6 +149,17 @@ void CheckJob(const Case& c, LoaderId loader, std::vector<Draft>& drafts) {
                      NameOf(c, stage), Percent(UseOf(c, stage)->held.value_or(0)), lock));
   }
   draft.args.value = std::to_string(workers);
+  if (RepeatsInWorkers(c.run.loaders[loader.value])) {
+    draft.advice = &kDivideStream;
+    RecommendUnpriced(
+        draft,
+        fmt::format("divide the data set among its workers (get_worker_info()), each of "
+                    "which would else yield all of it, and load in {} of them",
+                    workers),
+        Patch(), "stallscope cannot change the code of the data set");
+    drafts.push_back(std::move(draft));
+    return;
+  }
   RecommendUnpriced(draft,
                     fmt::format("load in {} worker processes: num_workers={}", workers, workers),
                     LoaderSetting(c, stages.front(), "num_workers", workers),

@@ -2,6 +2,7 @@
 // next. A profiler's file shows long fetches; a recorded job shows the start and the end.
 #include "analyzer/findings/restarts.h"
 #include "analyzer/findings/rules/rule.h"
+#include "analyzer/model/job_spec.h"
 
 namespace stallscope::findings::persistent_workers {
 namespace {
@@ -15,9 +16,15 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
           About(c, stage.id, startup,
                 fmt::format("{} of step time is spent while the workers of {} start or end",
                             Percent(startup), stage.name));
-      RecommendUnpriced(draft, "keep the workers between epochs: persistent_workers=True",
-                        LoaderSetting(c, stage.id, "persistent_workers", true),
-                        WasNotPredicted("how much of it is between epochs"));
+      const model::Loader* const loader = JobLoaderOf(c, stage.id);
+      const bool kept = loader != nullptr && model::LoaderSpecOf(loader->info).persistent_workers;
+      RecommendUnpriced(
+          draft,
+          kept ? "make the loader once, before the first epoch: persistent_workers=True keeps the "
+                 "workers of one loader"
+               : "keep the workers between epochs: persistent_workers=True",
+          kept ? Patch() : LoaderSetting(c, stage.id, "persistent_workers", true),
+          WasNotPredicted("how much of it is between epochs"));
       drafts.push_back(std::move(draft));
     }
     if (!IsDataLoader(c, stage.id)) continue;

@@ -112,6 +112,7 @@ void OfTrace(const Case& c, std::vector<Draft>& drafts) {
     if (!stored && !(Worth(c, Category::kInputStall) && share >= kModerateShare)) continue;
     if (!Runs(c, pipeline[i], OpFamily::kRandom)) continue;
     if (stored) {
+      if (FirstOf(c, pipeline, StageRole::kRepeat) < i) return;
       drafts.push_back(FrozenDraft(c, pipeline[i], pipeline[store], Patch()));
       return;
     }
@@ -132,8 +133,13 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   for (size_t i = 0; i < c.spec->stages.size(); ++i) {
     const auto* map = As<MapSpec>(c.spec->stages[i]);
     if (map == nullptr || map->on == MapOn::kDevice || !IsRandom(*map)) continue;
-    if (StoreBehindStage(*c.spec, i)) return Frozen(c, i, drafts);
-    Ahead(c, c.spec->stages[i], drafts);
+    if (!StoreBehindStage(*c.spec, i)) {
+      Ahead(c, c.spec->stages[i], drafts);
+    } else {
+      if (FirstOf<RepeatSpec>(*c.spec) > i)
+        Frozen(c, i, drafts);  // else it stores several variants
+      return;
+    }
   }
 }
 

@@ -9,10 +9,12 @@
 namespace stallscope::findings::record_format {
 namespace {
 
-// Every file that was read holds one element.
+// Every file that was read holds one element. Readers that take turns among files begin with the
+// first of each.
 bool FilePerElement(const Case& c) {
   const auto& elements = c.run.rows.elements;
-  return std::all_of(elements.begin(), elements.end(),
+  return elements.size() >= kElementsPerFileSeen &&
+         std::all_of(elements.begin(), elements.end(),
                      [](const auto& element) { return element.record == 0; });
 }
 
@@ -21,8 +23,8 @@ std::optional<std::string> Slowness(const Case& c, const SourceSpec& source) {
   const double bytes = BytesOfElement(c);
   if (source.format == SourceFormat::kCsv) return "CSV is text, and every number must be parsed";
   if (source.format == SourceFormat::kHdf5) return "HDF5 reads under a single library lock";
-  const bool files = source.format == SourceFormat::kImages ||
-                     (source.format == SourceFormat::kRaw && FilePerElement(c));
+  const bool files =
+      source.format == SourceFormat::kImages || (!source.files.empty() && FilePerElement(c));
   if (files && bytes > 0 && bytes < static_cast<double>(kSmallFileBytes)) {
     return fmt::format("each element is a separate file, {} on average", Bytes(bytes));
   }
@@ -45,7 +47,9 @@ double ShareOfFormat(const Case& c, StageId source) {
 
 // The source after `convert`: raw tensors if the format holds pixels, else records.
 SourceFormat BetterThan(SourceFormat format) {
-  return format == SourceFormat::kImages ? SourceFormat::kTfrecord : SourceFormat::kRaw;
+  return format == SourceFormat::kImages || format == SourceFormat::kTfrecord
+             ? SourceFormat::kTfrecord
+             : SourceFormat::kRaw;
 }
 
 // The folder of a pattern's files, up to the first part with a wildcard; the converted set is

@@ -10,6 +10,37 @@ struct Redundant {
   const char* advice = nullptr;
 };
 
+// The next op behind `op` of this map that `passes` does not let pass, also in a later map.
+template <class Passes>
+std::optional<OpCall> NextBehind(const Spec& spec, const StageSpec& stage, size_t op,
+                                 Passes passes) {
+  const StageSpec* at = &stage;
+  while (std::optional<NextOp> next = OpBehind(spec, *at, op)) {
+    if (!passes(next->call)) return std::move(next->call);
+    op = next->stages_on == 0 ? op + 1 : 0;
+    at = next->stage;
+  }
+  return std::nullopt;
+}
+
+// A later op because of which `op` of this map may go. A picture that is enlarged again is blurred,
+// perhaps on purpose.
+std::optional<OpCall> MadeIdleBy(const Spec& spec, const StageSpec& stage, const OpCall& op,
+                                 size_t at) {
+  std::optional<OpCall> later;
+  if (op.name() == "resize") {
+    later = NextBehind(spec, stage, at,
+                       [](const OpCall& next) { return MovesOnly(next) && !IsCrop(next); });
+    if (later && (later->name() != "resize" || later->Integer("size") >= op.Integer("size"))) {
+      later.reset();
+    }
+  } else if (op.name() == "cast" && op.Word("dtype") == "float32") {
+    later = NextBehind(spec, stage, at, MovesOnly);
+    if (later && later->name() != "normalize" && later->name() != "scale") later.reset();
+  }
+  return later;
+}
+
 std::optional<Redundant> RedundantIn(const MapSpec& map) {
   const std::vector<OpCall> ops = OpsOf(map);
   if (const std::optional<IdleOp> idle = FindIdleOp(ops)) {
@@ -27,7 +58,8 @@ std::optional<Redundant> RedundantIn(const MapSpec& map) {
 
 constexpr Advice kResizeOnce = {
     .tf_data =
-        R"py(image = tf.image.resize(image, size)  # once, to the size that the model takes)py"};
+        R"py(image = tf.image.resize(image, size)  # once, to the size that the model takes)py",
+    .pytorch = R"py(v2.Resize(size)  # once, to the size that the model takes)py"};
 
 Draft Idle(const Case& c, StageId map, const std::string& what) {
   const double share = BlamedForWork(c, map);
@@ -60,6 +92,33 @@ void OfTrace(const Case& c, std::vector<Draft>& drafts) {
   }
 }
 
+// The ops of this map that a later map makes idle, or a later op that is no neighbor.
+std::optional<Draft> IdleBecauseOfLater(const Case& c, const StageSpec& stage, const MapSpec& map) {
+  std::vector<OpCall> ops = OpsOf(map);
+  for (size_t i = 0; i < ops.size(); ++i) {
+    const std::optional<OpCall> later = MadeIdleBy(*c.spec, stage, ops[i], i);
+    if (!later.has_value()) continue;
+    const bool resize = ops[i].name() == "resize";
+    Draft draft =
+        Idle(c, StageNamed(c, stage.name),
+             resize ? fmt::format("{} and then {} on each image", ops[i].Text(), later->Text())
+                    : fmt::format("{}, which {} does anyway", ops[i].Text(), later->Text()));
+    Patch patch;
+    if (ops.size() == 1) {
+      patch.changes.emplace_back(RemoveChange{stage.name});
+    } else {
+      ops.erase(ops.begin() + static_cast<ptrdiff_t>(i));
+      patch.changes.emplace_back(SetOps(stage.name, Texts(ops, 0, ops.size())));
+    }
+    RecommendLessWork(
+        draft, c, resize ? "resize once, to the final size" : "drop the ops that change nothing",
+        std::move(patch));
+    if (resize) draft.advice = &kResizeOnce;
+    return draft;
+  }
+  return std::nullopt;
+}
+
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!Worth(c, Category::kInputStall)) return;
   if (!c.spec.has_value()) return OfTrace(c, drafts);
@@ -69,7 +128,13 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
     const StageId id = StageNamed(c, stage.name);
     if (map == nullptr || BlamedForWork(c, id) < kModerateShare) continue;
     const std::optional<Redundant> redundant = RedundantIn(*map);
-    if (!redundant.has_value()) continue;
+    if (!redundant.has_value()) {
+      if (std::optional<Draft> draft = IdleBecauseOfLater(c, stage, *map)) {
+        drafts.push_back(*std::move(draft));
+        return;
+      }
+      continue;
+    }
     Draft draft = Idle(c, id, redundant->what);
     RecommendLessWork(draft, c, redundant->advice, Setting("rewrites.constant_folding", true));
     drafts.push_back(std::move(draft));

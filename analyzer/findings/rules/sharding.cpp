@@ -1,5 +1,5 @@
-// Row 3: every rank reads the same data, a rank discards elements that it has already prepared, or
-// the data has fewer shards than workers that could read them.
+// Row 3: every rank or worker reads the same data, a rank discards elements that it has already
+// prepared, or the data has fewer shards than workers that could read them.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -293,10 +293,33 @@ void FewerThanWorkers(const Case& c, std::vector<Draft>& drafts) {
   }
 }
 
+void RepeatedByWorkers(const Case& c, std::vector<Draft>& drafts) {
+  for (const auto& stage : c.run.stages) {
+    const model::Loader* const loader = JobLoaderOf(c, stage.id);
+    if (loader == nullptr || stage.kind != "map" || !RepeatsInWorkers(*loader)) continue;
+    const int64_t workers = model::LoaderSpecOf(loader->info).num_workers;
+    if (workers < 2) continue;
+    Draft draft =
+        About(c, stage.id, BlamedForWork(c, stage.id),
+              fmt::format("each of {}'s {} workers yields all of {}: every element comes {} times",
+                          loader->name, workers, loader->info.dataset, workers));
+    Show(draft, Evidence::Kind::kSpans,
+         fmt::format("{}: its code does not ask which worker it is in, and draws nothing at random",
+                     loader->info.dataset));
+    draft.args.value = std::to_string(workers);
+    draft.advice = &kDivideStream;
+    RecommendUnpriced(draft, "divide the data set among its workers (get_worker_info())", Patch(),
+                      "this affects what an epoch contains, not speed", Aim::kQuality);
+    draft.finding.stands_alone = true;
+    drafts.push_back(std::move(draft));
+  }
+}
+
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   SameData(c, drafts);
   TooLate(c, drafts);
   FewerThanWorkers(c, drafts);
+  RepeatedByWorkers(c, drafts);
 }
 
 }  // namespace

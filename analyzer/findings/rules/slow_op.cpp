@@ -42,11 +42,12 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
            fmt::format("{}: {} of {}, measured {}", words::PlaceInCode(op.file, line.line),
                        Percent(line.share), op.name, Counted(line.samples, "time")));
     }
-    if (attribution::IsHeldLock(op.name)) {
+    const bool held = attribution::IsHeldLock(op.name);
+    if (held || (TakesFileLock(op.name) && waited >= 0.5)) {
       RecommendUnpriced(
           draft,
           fmt::format("take {} for less of the work: while one worker has it, the others wait",
-                      SharedLockOf(c, stage.id)),
+                      held ? SharedLockOf(c, stage.id) : "the lock of " + name),
           Patch(), "stallscope cannot predict how much of the work needs the lock");
       drafts.push_back(std::move(draft));
       continue;

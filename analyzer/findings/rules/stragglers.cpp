@@ -80,11 +80,12 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (bar <= 0 || c.verdict.bound == Bound::kInconclusive) return;
   Draft draft = About(c, StageId::None(), 0, "");
   int64_t lost = 0;
+  size_t all = 0;
   for (const auto& straggler : c.attribution.stragglers) {
     if (!straggler.element.known() || static_cast<double>(straggler.element_ns) < bar) continue;
     if (!IsOfTheElement(c, straggler)) continue;
     if (draft.finding.evidence.empty()) draft.finding.text = WaitOf(c, straggler);
-    draft.finding.evidence.push_back(EvidenceOf(c, straggler));
+    if (all++ < kShownStragglers) draft.finding.evidence.push_back(EvidenceOf(c, straggler));
     lost += straggler.element_ns;
   }
   auto& evidence = draft.finding.evidence;
@@ -95,9 +96,9 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   draft.finding.severity = SeverityOf(draft.finding.share);
   // The finding is useful even if no setting hides the elements: it names them.
   draft.finding.stands_alone = true;
-  if (evidence.size() > 1) {
-    draft.finding.text += fmt::format(", and {} other step{} for one element each",
-                                      evidence.size() - 1, evidence.size() == 2 ? "" : "s");
+  if (all > 1) {
+    draft.finding.text +=
+        fmt::format(", and {} for one element each", Counted(all - 1, "other step"));
   }
   RecommendUnpriced(draft,
                     "look at these elements: without a fixed order the others pass them, a deeper "

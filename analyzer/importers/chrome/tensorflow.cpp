@@ -195,10 +195,11 @@ void TensorFlow::TakeHost(const Event& event, uint32_t lane, int64_t start_ns, i
   const HostArguments said = ArgumentsOf(event);
   // A valid start plus a valid duration may be past the valid times.
   end_ns = std::max(start_ns, trace::ClampTime(end_ns));
-  const HostRole role = host_.Note(name.role, said, start_ns, end_ns);
+  HostThread& thread = ThreadOf(lane);
+  const HostRole role = host_.Note(thread, name.role, said, start_ns, end_ns);
   if (role == HostRole::kNone) return;
   if (!name.kept) name.kept = host_.NameOf(name.role, Unescaped(CutName(event.name)));
-  host_.Keep(ThreadOf(lane), role, *name.kept, said, start_ns, end_ns);
+  host_.Keep(thread, role, *name.kept, said, start_ns, end_ns);
 }
 
 std::vector<StepMark> TensorFlow::Finish() {

@@ -219,8 +219,8 @@ uint64_t LeadingSize(std::string_view shapes) {
   return size;
 }
 
-HostRole HostRecord::Note(HostRole by_name, const HostArguments& said, int64_t start_ns,
-                          int64_t end_ns) {
+HostRole HostRecord::Note(HostThread& thread, HostRole by_name, const HostArguments& said,
+                          int64_t start_ns, int64_t end_ns) {
   // An iterator remains one whatever it says.
   if (by_name == HostRole::kIterator) return by_name;
   const Occurrence one{start_ns, end_ns - start_ns};
@@ -231,7 +231,7 @@ HostRole HostRecord::Note(HostRole by_name, const HostArguments& said, int64_t s
   if (said.call ? said.call->starts_with("traced") : by_name == HostRole::kCompile) {
     count(compilations_);
   }
-  if (said.eager && !said.function) count(eager_ops_);
+  if (said.eager && !said.function) count(thread.eager_ops);
   if (said.step) return HostRole::kStep;
   if (said.call) return HostRole::kCall;
   return by_name == HostRole::kCompile ? HostRole::kNone : by_name;
@@ -268,13 +268,28 @@ void HostRecord::Keep(HostThread& thread, HostRole role, uint32_t name, const Ho
   }
 }
 
+namespace {
+
+// The trainer's, if it is known: functions in Python that a pipeline calls run theirs in its
+// threads.
+std::vector<Occurrence> EagerOps(HostEvents& host, size_t trainer) {
+  if (trainer < host.threads.size()) return std::move(host.threads[trainer].eager_ops);
+  std::vector<Occurrence> all;
+  for (const HostThread& thread : host.threads) {
+    all.insert(all.end(), thread.eager_ops.begin(), thread.eager_ops.end());
+  }
+  return all;
+}
+
+}  // namespace
+
 std::vector<StepMark> HostRecord::Finish(std::vector<StepMark> derived) {
   NumberFlatIterators(events_);
   const size_t trainer = FindTrainer(events_);
   const PipelineSeen pipeline = AddPipeline(events_, trainer, builder_);
   has_pipeline_ = pipeline.any;
   samples_per_batch_ = pipeline.samples_per_batch;
-  builder_.AddTotals("eager ops", std::move(eager_ops_));
+  builder_.AddTotals("eager ops", EagerOps(events_, trainer));
   builder_.AddTotals("compilations", std::move(compilations_));
   std::vector<StepMark> marks = NumberedSteps(events_, trainer);
   if (marks.empty()) marks = std::move(derived);

@@ -63,6 +63,7 @@ struct HostThread {
   uint64_t number = 0;
   TrackId track;                  // the pipeline's account of it; None until one is needed
   std::vector<HostEvent> events;  // of a role, in any order
+  std::vector<Occurrence> eager_ops;
 };
 
 // What an iterator says of itself; the last call counts.
@@ -116,9 +117,10 @@ class HostRecord {
  public:
   explicit HostRecord(RunBuilder& builder) : builder_(builder) {}
 
-  // Counts what an event says of compilations and eager ops. Gives the event's role, which it has
-  // by the name or else by its arguments; events of a role go to Keep.
-  HostRole Note(HostRole by_name, const HostArguments& said, int64_t start_ns, int64_t end_ns);
+  // Counts what an event says of compilations and of its thread's eager ops. Gives the event's
+  // role, which it has by the name or else by its arguments; events of a role go to Keep.
+  HostRole Note(HostThread& thread, HostRole by_name, const HostArguments& said, int64_t start_ns,
+                int64_t end_ns);
   // The number of a name; an iterator's is its path's.
   uint32_t NameOf(HostRole by_name, std::string text);
   void Keep(HostThread& thread, HostRole role, uint32_t name, const HostArguments& said,
@@ -136,7 +138,6 @@ class HostRecord {
   RunBuilder& builder_;
   HostEvents events_;
   std::unordered_map<std::string, uint32_t> names_;
-  std::vector<Occurrence> eager_ops_;
   std::vector<Occurrence> compilations_;  // and calls for which a function was traced
   bool has_pipeline_ = false;
   uint32_t samples_per_batch_ = 0;

@@ -94,7 +94,7 @@ void HostPlanes::Take(const EventName& name, const EventStats& stats, int64_t st
   const int64_t from = trace::ClampTime(start_ns);
   const int64_t to = std::max(from, trace::ClampTime(end_ns));
   const HostArguments said = ArgumentsOf(stats);
-  const HostRole role = host_.Note(kind.role, said, from, to);
+  const HostRole role = host_.Note(thread, kind.role, said, from, to);
   if (role == HostRole::kNone) return;
   if (!kind.kept) kind.kept = host_.NameOf(kind.role, std::string(Shown(name)));
   host_.Keep(thread, role, *kind.kept, said, from, to);

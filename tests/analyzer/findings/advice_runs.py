@@ -266,7 +266,7 @@ def pytorch():
         "loss": torch.zeros(()), "batch": [torch.zeros(2), torch.ones(3)],
         "sampler": torch.utils.data.SequentialSampler(Numbers()), "local_rank": "cpu",
         "mean": [0.5] * 3, "std": [0.5] * 3, "collections": __import__("collections"), "loader": [],
-        "train_step": lambda *_: None, "random": __import__("random"),
+        "items": list(range(16)), "size": 8, "total": 0.0, "train_step": lambda *_: None, "random": __import__("random"),
         "pad": lambda samples: torch.nn.utils.rnn.pad_sequence([tokens for tokens, _ in samples]),
     }
     for name in ("decode", "augment", "read", "fn", "first_fn", "norm", "batch_", "wide", "cheap",
@@ -320,6 +320,9 @@ def pytorch():
             return loads(prefetch_factor=more)(after, code)
         if "collections" in code:
             return None
+        if "total" in code:
+            assert isinstance(after["total"], float)
+            return None
         if "autocast" in code:
             assert after["loss"].requires_grad
             return None
@@ -336,7 +339,13 @@ def pytorch():
         assert os.path.exists("data-00000.tar")
         assert "cls" in next(iter(after["dataset"]))
 
+    def divided(after, code):
+        seen = [int(each[0]) for batch in Recorded.last for each in batch]
+        assert sorted(seen) == after["items"], seen
+
     def sharded(after, code):
+        if "get_worker_info" in code:
+            return divided(after, code)
         if "num_shards" not in code:
             return loads(sampler=lambda s: s.num_replicas > 1)(after, code)
         assert f"num_shards={after['data'].num_shards})" in code
@@ -366,7 +375,7 @@ def pytorch():
         assert after["images"].dtype == torch.float32
 
     def transforms(after, code):
-        assert "Compose" in code or "ToDtype" in code
+        assert any(word in code for word in ("Compose", "ToDtype", "Resize"))
 
     checks = {
         "batch-size": sizes, "bucket-by-length":

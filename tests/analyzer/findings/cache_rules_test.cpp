@@ -71,6 +71,31 @@ TEST_SUITE("fast") {
     CHECK(found("flip", "read", 500).second == "ds = ds.cache().repeat()");
   }
 
+  TEST_CASE("cache: room for what it keeps, whatever later ops leave of that") {
+    const auto room = [](std::vector<std::string> later) {
+      CaseBuilder b;
+      b.spec.stages.insert(b.spec.stages.begin() + 1, {"repeat", stallscope::RepeatSpec{0}});
+      b.SpecOf<stallscope::MapSpec>("decode").ops = {"decode_jpeg", "resize(512)"};
+      b.SpecOf<stallscope::MapSpec>("augment").ops = std::move(later);
+      b.TakeStagesFromSpec();
+      b.ReadElements(100, 1, 100'000, 2);
+      b.Stall("decode", stallscope::attribution::Cause::kCpu, 0.5);
+      const auto finding = b.FindingOf("cache");
+      REQUIRE(finding.has_value());
+      const auto changed = Apply(b.spec, finding->recommendation->patch);
+      REQUIRE(changed.ok());
+      for (const auto& stage : changed.value().stages) {
+        const auto* const cache = std::get_if<stallscope::CacheSpec>(&stage.kind);
+        if (cache != nullptr) return cache->max_bytes;
+      }
+      return int64_t{0};
+    };
+    // 100 pictures of 512 x 512 x 3 bytes.
+    CHECK(room({"flip"}) > 78'643'200);
+    CHECK(room({"random_resized_crop(64)", "flip"}) == room({"flip"}));
+    CHECK(room({"flip", "normalize"}) == room({"flip"}));
+  }
+
   TEST_CASE("cache: evidence says what the run lacks, and nothing else") {
     CaseBuilder b;
     b.spec.stages.insert(b.spec.stages.begin() + 1, {"repeat", stallscope::RepeatSpec{0}});

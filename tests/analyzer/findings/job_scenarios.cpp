@@ -11,6 +11,9 @@ using attribution::Cause;
 
 namespace {
 
+constexpr const char* kWholeInEach =
+    R"({"num_workers":2,"iterable":true,"whole_in_each_worker":true})";
+
 // The case's decode is what the worker processes of a recorded job do.
 void MakeJob(CaseBuilder& b, Cause cause, double share = 0.5) {
   b.run.info.job.command = {"python", "train.py"};
@@ -42,7 +45,9 @@ TEST_SUITE("fast") {
         CAPTURE(finding.id);
         CHECK(finding.id != "map-parallelism");
         const auto& advice = finding.recommendation;
-        if (advice && finding.id == "loader-workers") {
+        // A stream is to be divided among them first.
+        const bool divided = builder.run.loaders[0].info.settings_json == kWholeInEach;
+        if (advice && finding.id == "loader-workers" && !divided) {
           CHECK(advice->patch == Patch{{SetTo("loader.num_workers", int64_t{4})}});
         } else if (advice && finding.id == "persistent-workers") {
           CHECK(advice->patch == Patch{{SetTo("loader.persistent_workers", true)}});
@@ -203,6 +208,36 @@ TEST_SUITE("fast") {
     CHECK(workers(0, busy_ns / 50) == "10");
   }
 
+  TEST_CASE("job: more workers do not help where each waits for a lock of a file") {
+    const auto advice = [](const char* op, int64_t on_cpu) {
+      CaseBuilder b;
+      MakeJob(b, Cause::kBlocked, 0.8);
+      AddOps(b, 0.8);
+      auto& taken = b.UseOf("decode").ops[0];
+      taken.name = op;
+      taken.cpu_ns = taken.ns / 100 * on_cpu;
+      const auto slow = b.FindingOf("slow-op");
+      return std::pair(b.FindingOf("loader-workers").has_value(),
+                       slow ? slow->recommendation->text : "");
+    };
+    const auto locked = advice("fcntl.flock", 0);
+    CHECK_FALSE(locked.first);
+    CHECK(Has(locked.second, "take the lock of fcntl.flock (train.py:12) for less of the work"));
+    CHECK(advice("socket.recv", 0).first);
+    CHECK(advice("fcntl.flock", 95).first);  // it is free each time
+  }
+
+  TEST_CASE("job: workers that are kept already start with another loader") {
+    CaseBuilder b;
+    MakeJob(b, Cause::kStartup);
+    CHECK(b.FindingOf("persistent-workers")->recommendation->patch != Patch());
+    b.run.loaders[0].info.settings_json = R"({"num_workers":2,"persistent_workers":true})";
+    const auto kept = b.FindingOf("persistent-workers");
+    REQUIRE(kept);
+    CHECK(Has(kept->recommendation->text, "make the loader once"));
+    CHECK(kept->recommendation->patch == Patch());
+  }
+
   TEST_CASE("job: an op that is a lock held is no op to make cheaper") {
     CaseBuilder b;
     MakeJob(b, Cause::kBlocked);
@@ -284,6 +319,28 @@ TEST_SUITE("fast") {
     CHECK(Has(found->recommendation->code.pytorch, "to_iterable_dataset(num_shards=3)"));
     CHECK(found->recommendation->patch == Patch());
     CHECK_FALSE(b.FindingOf("loader-workers"));  // another worker would have no shard
+  }
+
+  TEST_CASE("job: a stream that each worker yields whole is to be divided first") {
+    const auto found = [](const char* rule, const char* settings) {
+      CaseBuilder b;
+      MakeJob(b, Cause::kCpu);
+      b.run.loaders[0].info.dataset = "Lines";
+      b.run.loaders[0].info.settings_json = settings;
+      return b.FindingOf(rule);
+    };
+    const auto repeated = found("sharding", kWholeInEach);
+    REQUIRE(repeated);
+    CHECK(Has(repeated->text, "each of loader's 2 workers yields all of Lines"));
+    CHECK(Has(repeated->recommendation->code.pytorch, "get_worker_info()"));
+    const auto more = found("loader-workers", kWholeInEach);
+    REQUIRE(more);
+    CHECK(Has(more->recommendation->text, "divide the data set among its workers"));
+    CHECK(more->recommendation->patch == Patch());
+    CHECK(Has(more->recommendation->code.pytorch, "num_workers=4"));
+    CHECK_FALSE(found("sharding", R"({"num_workers":2,"iterable":true})"));
+    CHECK(found("loader-workers", R"({"num_workers":2,"iterable":true})")->recommendation->patch !=
+          Patch());
   }
 
   TEST_CASE("job: a stream that the job itself divides into shards gets the change") {
@@ -434,6 +491,16 @@ std::vector<Scenario> JobScenarios() {
        "each worker has one",
        [](CaseBuilder& b) {
          b.run.loaders[0].info.settings_json = R"({"num_workers":3,"shards":3})";
+       }},
+      {"sharding", "each of a job's workers yields all of a stream",
+       [](CaseBuilder& b) {
+         MakeJob(b, Cause::kCpu);
+         b.run.loaders[0].info.settings_json = kWholeInEach;
+       },
+       "there is one worker",
+       [](CaseBuilder& b) {
+         b.run.loaders[0].info.settings_json =
+             R"({"num_workers":1,"iterable":true,"whole_in_each_worker":true})";
        }},
       {"slow-op", "a job's fetch is mostly one op",
        [](CaseBuilder& b) {

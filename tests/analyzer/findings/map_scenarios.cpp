@@ -141,6 +141,35 @@ std::vector<Scenario> MapScenarios() {
          b.SpecOf<MapSpec>("augment").ops = {"random_resized_crop(224)", "scale(0.3, offset=1)",
                                              "scale(0.7)"};
        }},
+      {"redundant-work", "a picture that is resized and resized again",
+       [](CaseBuilder& b) {
+         b.SpecOf<MapSpec>("augment").ops = {"resize(512)", "flip", "resize(160)"};
+         b.Stall("augment", Cause::kCpu, 0.4);
+       },
+       "it is enlarged",
+       [](CaseBuilder& b) {
+         b.SpecOf<MapSpec>("augment").ops = {"resize(160)", "flip", "resize(512)"};
+       }},
+      {"redundant-work", "in the next map",
+       [](CaseBuilder& b) {
+         b.SpecOf<MapSpec>("decode").ops = {"decode_jpeg", "resize(512)"};
+         b.SpecOf<MapSpec>("augment").ops = {"resize(160)"};
+         b.Stall("decode", Cause::kCpu, 0.4);
+       },
+       "a part of it is cut out between",
+       [](CaseBuilder& b) {
+         b.SpecOf<MapSpec>("augment").ops = {"crop(256)", "resize(160)"};
+       }},
+      {"redundant-work", "a cast that the next map does anyway",
+       [](CaseBuilder& b) {
+         b.SpecOf<MapSpec>("decode").ops = {"decode_jpeg", "resize(224)", "cast(float32)"};
+         b.SpecOf<MapSpec>("augment").ops = {"flip", "normalize"};
+         b.Stall("decode", Cause::kCpu, 0.4);
+       },
+       "the next map needs floats",
+       [](CaseBuilder& b) {
+         b.SpecOf<MapSpec>("augment").ops = {"color_jitter", "normalize"};
+       }},
       {"late-cast", "floats are flipped",
        [](CaseBuilder& b) {
          b.SpecOf<MapSpec>("augment").ops = {"random_resized_crop(224)", "normalize", "flip"};

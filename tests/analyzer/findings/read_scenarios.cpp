@@ -69,6 +69,16 @@ std::vector<Scenario> ReadScenarios() {
        [](CaseBuilder& b) {
          for (auto& element : b.run.rows.elements) element.bytes = 4'000'000;
        }},
+      {"record-format", "record files of one record each",
+       [](CaseBuilder& b) {
+         b.ReadElements(200, 200, 20'000);
+         b.Stall("read", Cause::kIo, 0.4);
+       },
+       "they have more",
+       [](CaseBuilder& b) {
+         b.run.rows.elements.clear();
+         b.ReadElements(200, 50, 20'000);
+       }},
       {"record-format", "CSV, whose parsing is a map's work",
        [](CaseBuilder& b) {
          b.SpecOf<SourceSpec>("read").format = SourceFormat::kCsv;

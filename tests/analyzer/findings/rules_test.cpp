@@ -48,7 +48,8 @@ TEST_SUITE("fast") {
       CAPTURE(scenario.unless);
       CaseBuilder builder = Fired(scenario);
       scenario.near_miss(builder);
-      CHECK_FALSE(builder.FindingOf(scenario.id).has_value());
+      const auto finding = builder.FindingOf(scenario.id);
+      CHECK_MESSAGE(!finding.has_value(), (finding ? finding->text : ""));
     }
   }
 
@@ -67,6 +68,23 @@ TEST_SUITE("fast") {
     REQUIRE(untold.has_value());
     CHECK(untold->text.find("samples") == std::string::npos);
     CHECK(untold->recommendation->text.find("twice as large") != std::string::npos);
+  }
+
+  TEST_CASE("batch-size: no batch is larger than an epoch") {
+    const auto size = [](size_t elements) {
+      CaseBuilder builder;
+      builder.Spend(stallscope::attribution::Category::kLaunch, 0.4, Bound::kLaunch);
+      builder.ReadElements(elements, 1, 1000, 2);
+      const auto found = builder.FindingOf("batch-size");
+      if (!found.has_value()) return stallscope::Patch();
+      return found->recommendation->patch;
+    };
+    const auto of = [](int64_t batch) {
+      return stallscope::findings::Setting("batch.size", batch);
+    };
+    CHECK(size(100) == of(64));
+    CHECK(size(64) == of(64));
+    CHECK(size(63) == stallscope::Patch());
   }
 
   TEST_CASE("batch-size: larger batches of which fewer make an update teach the same") {
@@ -520,7 +538,7 @@ TEST_SUITE("fast") {
       CHECK(finding->recommendation->costs_nothing == less);
       ++seen;
     }
-    CHECK(seen == 17);
+    CHECK(seen == 20);
   }
 
   TEST_CASE("no prices without pricing") {

@@ -55,6 +55,17 @@ std::vector<Scenario> StoreScenarios() {
        [](CaseBuilder& b) {
          b.SpecOf<MapSpec>("decode").ops = {"decode_jpeg", "flip"};
        }},
+      {"cache-place", "decoded behind the snapshot",
+       [](CaseBuilder& b) {
+         b.spec.stages.insert(b.spec.stages.begin() + 1, {"kept", SnapshotSpec{"kept"}});
+         std::swap(b.spec.stages[2], b.spec.stages[3]);  // kept, decode, shuffle
+         b.TakeStagesFromSpec();
+         b.Stall("decode", Cause::kCpu, 0.5);
+       },
+       "what it decodes is random",
+       [](CaseBuilder& b) {
+         b.SpecOf<MapSpec>("decode").ops = {"decode_jpeg", "flip"};
+       }},
       {"cache-place", "a repeat between the cache and the map",
        [](CaseBuilder& b) {
          AddCacheBefore(b, 1);  // cache, shuffle, decode
@@ -92,6 +103,16 @@ std::vector<Scenario> StoreScenarios() {
        [](CaseBuilder& b) { AddCacheBefore(b, 4); }, "it stands before",
        [](CaseBuilder& b) {
          std::swap(b.spec.stages[3], b.spec.stages[4]);
+         b.TakeStagesFromSpec();
+       }},
+      {"precomputed-augmentation", "a snapshot behind random work",
+       [](CaseBuilder& b) {
+         b.spec.stages.insert(b.spec.stages.begin() + 4, {"augmented", SnapshotSpec{"augmented"}});
+         b.TakeStagesFromSpec();
+       },
+       "it keeps several variants",
+       [](CaseBuilder& b) {
+         b.spec.stages.insert(b.spec.stages.begin() + 3, {"variants", RepeatSpec{4}});
          b.TakeStagesFromSpec();
        }},
       {"prefetch", "the batch is made in the trainer's thread",

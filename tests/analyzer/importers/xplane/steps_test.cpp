@@ -110,4 +110,25 @@ TEST_SUITE("fast") {
     CHECK(run.value().counters[3].name == "compilations time");
     CHECK(run.value().rows.samples.size() == 4);
   }
+
+  TEST_CASE("eager ops of a pipeline's thread are none of the step's") {
+    const auto counts = [](const char* thread) {
+      MadePlane host("/host:CPU");
+      const std::string eager = host.Event(
+          "EagerExecute", 14, 1, host.Reference("eager_op", "Add") + host.Number("is_func", 0));
+      std::string step;
+      for (uint64_t i = 0; i < 4; ++i) {
+        step += host.Event("train_step", i * 10'000 + 2'000, 7'000,
+                           host.Reference("tf_function_call", "notTraced-nonXla"));
+      }
+      const bool trains = thread == std::string("python");
+      host.Line(1, "python", 0, trains ? step + eager : step);
+      host.Line(2, "tf_data_private_threadpool", 0, trains ? "" : eager);
+      const auto run = test::ReadSpace(host.Bytes());
+      REQUIRE(run.ok());
+      return run.value().counters.size();
+    };
+    CHECK(counts("python") == 2);
+    CHECK(counts("tf_data_private_threadpool") == 0);
+  }
 }
