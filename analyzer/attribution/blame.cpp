@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 #include <unordered_map>
+#include <vector>
 
 #include "analyzer/base/thread.h"
 #include "analyzer/model/job_spec.h"
@@ -382,27 +383,34 @@ void NameStragglers(const model::Run& run, std::vector<Straggler>& stragglers) {
   }
 }
 
-// When the shim was done with batches that it slowed down by timing their lines.
-std::vector<int64_t> EndsOfTimedLines(const model::Run& run) {
-  std::vector<int64_t> ends;
+// Batches that the shim slowed down by timing their lines.
+Intervals TimedLines(const model::Run& run) {
+  std::vector<bool> is_one;
+  for (const trace::SpanClass& what : run.span_classes) {
+    is_one.push_back(what.activity == trace::SpanActivity::kAnnotation &&
+                     run.Text(what.name) == model::kTimingOfLines);
+  }
+  Intervals timed;
+  if (std::find(is_one.begin(), is_one.end(), true) == is_one.end()) return timed;
   for (const model::Track& track : run.tracks) {
     for (size_t i = 0; i < track.spans.size(); ++i) {
-      const trace::SpanClass& what = run.ClassOf(track, i);
-      if (what.activity == trace::SpanActivity::kAnnotation &&
-          run.Text(what.name) == model::kTimingOfLines) {
-        ends.push_back(track.spans.EndNs(i));
-      }
+      if (!is_one[track.spans.span_class[i]]) continue;
+      timed.push_back({track.spans.start_ns[i], track.spans.EndNs(i)});
     }
   }
-  std::sort(ends.begin(), ends.end());
-  return ends;
+  return timed;
 }
 
+// Steps that waited for such a batch for most of their stall.
 void DropThoseOfOurs(const model::Run& run, std::vector<Straggler>& stragglers) {
-  const std::vector<int64_t> ends = EndsOfTimedLines(run);
+  const Intervals timed = TimedLines(run);
   std::erase_if(stragglers, [&](const Straggler& straggler) {
-    const auto next = std::upper_bound(ends.begin(), ends.end(), straggler.start_ns);
-    return next != ends.end() && *next <= straggler.start_ns + straggler.stall_ns;
+    const int64_t end_ns = straggler.start_ns + straggler.stall_ns;
+    return std::any_of(timed.begin(), timed.end(), [&](const Interval& one) {
+      const int64_t both =
+          std::min(one.end_ns, end_ns) - std::max(one.start_ns, straggler.start_ns);
+      return both >= straggler.stall_ns / 2;
+    });
   });
 }
 

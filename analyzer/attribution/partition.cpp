@@ -111,14 +111,17 @@ std::map<uint32_t, Intervals> Startups(const model::Run& run) {
   for (const trace::Step& step : run.rows.steps) {
     if (step.track.known()) trainers.insert(step.track);
   }
+  std::vector<bool> counts;  // by span class
+  for (const trace::SpanClass& what : run.span_classes) {
+    const bool starts =
+        what.kind == trace::SpanKind::kWait && what.cause == trace::WaitCause::kStartup;
+    counts.push_back(starts || DrawsForSteps(run, what));
+  }
   std::map<uint32_t, Intervals> waits;
   for (const TrackId id : trainers) {
     const model::Track& track = run.tracks[id.value];
     for (size_t i = 0; i < track.spans.size(); ++i) {
-      const trace::SpanClass& what = run.ClassOf(track, i);
-      const bool starts =
-          what.kind == trace::SpanKind::kWait && what.cause == trace::WaitCause::kStartup;
-      if (!starts && !DrawsForSteps(run, what)) continue;
+      if (!counts[track.spans.span_class[i]]) continue;
       waits[track.rank].push_back({track.spans.start_ns[i], track.spans.EndNs(i)});
     }
   }

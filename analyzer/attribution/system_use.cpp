@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <set>
@@ -174,7 +175,8 @@ std::optional<double> CounterRates::SteadyGrowth(std::string_view name) const {
     if (!sample.counter.known() || sample.counter.value != counter) continue;
     const double at =
         static_cast<double>(sample.time_ns - window_.start_ns) / static_cast<double>(window_.ns());
-    if (at >= 0 && at < 1) quarters[static_cast<size_t>(4 * at)].push_back(sample.value);
+    if (at >= 0 && at < 1 && std::isfinite(sample.value))
+      quarters[static_cast<size_t>(4 * at)].push_back(sample.value);
   }
   std::array<double, 4> levels{};
   for (size_t i = 0; i < quarters.size(); ++i) {
@@ -190,7 +192,7 @@ std::optional<double> CounterRates::SteadyGrowth(std::string_view name) const {
     least = std::min(least, levels[i] - levels[i - 1]);
     most = std::max(most, levels[i] - levels[i - 1]);
   }
-  if (least <= most / kSamePace) return std::nullopt;
+  if (!(least > 0 && least > most / kSamePace)) return std::nullopt;
   return (levels[3] - levels[0]) / (0.75 * static_cast<double>(window_.ns()));
 }
 

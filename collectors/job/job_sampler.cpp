@@ -36,6 +36,7 @@ constexpr int64_t kPeriodPerProcessNs = 5 * kNsPerMs;
 // The kernel looks at each of a process's pages, which are a quarter of a million per GiB, and
 // holds up its mappings meanwhile.
 constexpr int64_t kSharesPeriodNs = 5 * kNsPerSecond;
+constexpr int64_t kSharesAtOnceNs = 20 * kNsPerMs;
 constexpr int64_t kSharesPart = 200;    // of the time, at most, to read what processes share
 constexpr int64_t kNewSharesPart = 20;  // likewise after some have begun or ended
 
@@ -177,6 +178,7 @@ struct JobSampler::Process {
   uint64_t rss_bytes = 0;
   uint64_t shared_bytes = 0;  // of this, what other processes count, and files
   bool knows_shared = false;
+  bool share_due = false;
   uint64_t thread_count = 0;
   bool ended = false;
   bool has_rings = false;
@@ -443,23 +445,41 @@ void JobSampler::ReadShares() {
     others = others || !process->knows_shared;
   }
   others = others || alive != shared_among_;
-  if (begin < (others ? next_new_shares_ns_ : next_shares_ns_)) return;
-  shared_among_ = alive;
+  if (shares_due_ == 0) {
+    if (begin < (others ? next_new_shares_ns_ : next_shares_ns_)) return;
+    shared_among_ = alive;
+    shares_cost_ns_ = 0;
+    for (const auto& [key, process] : processes_) process->share_due = true;
+  }
+  // The rings are drained by the same thread: many processes take several beats.
+  shares_due_ = 0;
   for (const auto& [key, process] : processes_) {
-    if (process->ended) continue;
-    const auto text = ReadOnce(ProcPath(key.pid, "smaps_rollup"));
-    const auto bytes = [&](std::string_view name) {
-      const auto kib = text ? system::FindNumber(*text, name) : std::nullopt;
-      return kib ? std::optional(*kib * 1024) : std::nullopt;
-    };
-    const uint64_t share = bytes("Pss").value_or(process->rss_bytes);
-    const uint64_t own = share - std::min(share, bytes("Pss_File").value_or(0));
-    process->shared_bytes = process->rss_bytes - std::min(process->rss_bytes, own);
-    process->knows_shared = true;
+    if (process->ended || !process->share_due) continue;
+    if (MonotonicNs() - begin > kSharesAtOnceNs) {
+      ++shares_due_;
+      continue;
+    }
+    ReadShare(*process);
   }
   const int64_t end = MonotonicNs();
-  next_new_shares_ns_ = end + kNewSharesPart * (end - begin);
-  next_shares_ns_ = end + std::max(kSharesPeriodNs, kSharesPart * (end - begin));
+  shares_cost_ns_ += end - begin;
+  next_new_shares_ns_ = end + kNewSharesPart * shares_cost_ns_;
+  next_shares_ns_ = end + std::max(kSharesPeriodNs, kSharesPart * shares_cost_ns_);
+}
+
+void JobSampler::ReadShare(Process& process) {
+  process.share_due = false;
+  const auto text = ReadOnce(ProcPath(process.job_process->key().pid, "smaps_rollup"));
+  static const bool offered = ReadOnce("/proc/self/smaps_rollup").has_value();  // Linux 4.14
+  if (!text && offered) return;  // it is ending, and its memory is its siblings' again
+  process.knows_shared = true;
+  const auto bytes = [&](std::string_view name) {
+    const auto kib = text ? system::FindNumber(*text, name) : std::nullopt;
+    return kib ? std::optional(*kib * 1024) : std::nullopt;
+  };
+  const uint64_t share = bytes("Pss").value_or(process.rss_bytes);
+  const uint64_t own = share - std::min(share, bytes("Pss_File").value_or(0));
+  process.shared_bytes = process.rss_bytes - std::min(process.rss_bytes, own);
 }
 
 void JobSampler::SampleProcesses() {

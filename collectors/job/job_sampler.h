@@ -84,6 +84,7 @@ class JobSampler {
   void SampleThreads(bool all);
   bool MayHaveNew();
   void ReadShares();
+  void ReadShare(Process& process);
   void SampleProcesses();
   void FollowPool(Process& process);
   void Follow(const JobProcess& process, uint64_t tid, Process* pool);
@@ -104,7 +105,9 @@ class JobSampler {
   std::optional<uint64_t> last_pid_;  // that the kernel had given away at the last look
   size_t processes_named_ = 0;
   int64_t next_processes_ns_ = 0;
-  size_t shared_among_ = 0;  // processes, at the last look
+  size_t shared_among_ = 0;     // processes, at the last look
+  size_t shares_due_ = 0;       // processes that this look has not come to
+  int64_t shares_cost_ns_ = 0;  // of this look
   int64_t next_shares_ns_ = 0;
   int64_t next_new_shares_ns_ = 0;
   size_t alive_ = 0;  // processes

@@ -63,7 +63,8 @@ inline constexpr CounterRow kCounterTable[] = {
      "one core: idle with a disk request pending; may decrease"},
     {"core<n>.steal", "ns", CounterKind::kCumulative, "one core: stolen by the hypervisor"},
 
-    {"memory.rss", "bytes", CounterKind::kGauge, "resident memory of the process"},
+    {"memory.rss", "bytes", CounterKind::kGauge,
+     "resident memory of the process; of a job, without mapped files"},
     {"memory.file_backed", "bytes", CounterKind::kGauge,
      "the part that is shared or mapped from files"},
     {"memory.peak", "bytes", CounterKind::kGauge, "peak resident memory"},

@@ -154,7 +154,7 @@ void CheckJob(const Case& c, LoaderId loader, std::vector<Draft>& drafts) {
     RecommendUnpriced(
         draft,
         fmt::format("divide the data set among its workers (get_worker_info()), each of "
-                    "which would else yield all of it, and load in {} of them",
+                    "which would otherwise yield all of it, and load in {} of them",
                     workers),
         Patch(), "stallscope cannot change the code of the data set");
     drafts.push_back(std::move(draft));

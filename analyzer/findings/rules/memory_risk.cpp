@@ -1,4 +1,4 @@
-// Row 23: the run comes close to its memory limit, or the device's, or will by going on so.
+// Row 23: the run comes close to its memory limit, or the device's, or will at its present rate.
 #include <algorithm>
 
 #include "analyzer/findings/rules/rule.h"
@@ -113,25 +113,38 @@ void OfHost(const Case& c, std::vector<Draft>& drafts) {
   drafts.push_back(std::move(draft));
 }
 
+// A buffer that holds what has grown, or a cache with a limit that leaves enough.
+bool MayBeFilling(const Case& c, double grown, double left) {
+  double buffers = 0;
+  for (const auto& held : c.attribution.memory.stages) {
+    const auto* cache = As<CacheSpec>(c, held.stage);
+    if (cache == nullptr) buffers += static_cast<double>(held.bytes);
+    if (cache != nullptr && cache->max_bytes > 0 && static_cast<double>(cache->max_bytes) < left) {
+      return true;
+    }
+  }
+  return buffers >= grown;
+}
+
 // Memory that goes on growing, by what is kept of past steps or by a cache that will not fit.
 void OfGrowth(const Case& c, std::vector<Draft>& drafts) {
   const auto& memory = c.attribution.memory;
   const double seconds = static_cast<double>(c.attribution.window.ns()) / 1e9;
   const double grown = memory.growth_bytes_per_s * seconds;
-  if (memory.limit_bytes == 0 || !memory.peak_rss_bytes.has_value() || grown < kGrownBytes) return;
-  const double left =
-      static_cast<double>(memory.limit_bytes) - static_cast<double>(*memory.peak_rss_bytes);
-  const double filled_in = std::max(0.0, left) / memory.growth_bytes_per_s;
-  if (filled_in > kFilledWithinS) return;
+  if (memory.limit_bytes == 0 || !memory.peak_rss_bytes.has_value()) return;
+  const double left = std::max(
+      0.0, static_cast<double>(memory.limit_bytes) - static_cast<double>(*memory.peak_rss_bytes));
+  const double filled_in = left / memory.growth_bytes_per_s;
+  if (!(grown >= kGrownBytes && filled_in <= kFilledWithinS)) return;
+  if (MayBeFilling(c, grown, left)) return;
   const auto steps = static_cast<double>(c.attribution.steps.size());
-  Draft draft =
-      About(c, StageId::None(), 0,
-            fmt::format(
-                "memory grew by {} in {}, all the time: going on so, the run reaches its {} limit "
-                "after {}",
-                Bytes(grown), Counted(c.attribution.steps.size(), "step"),
-                Bytes(static_cast<double>(memory.limit_bytes)),
-                Counted(static_cast<uint64_t>(filled_in / seconds * steps), "more step")));
+  Draft draft = About(
+      c, StageId::None(), 0,
+      fmt::format(
+          "memory grew steadily, by {} in {}: at this rate the run reaches its {} limit after {}",
+          Bytes(grown), Counted(c.attribution.steps.size(), "step"),
+          Bytes(static_cast<double>(memory.limit_bytes)),
+          Counted(static_cast<uint64_t>(filled_in / seconds * steps), "more step")));
   draft.finding.severity = Severity::kMedium;
   ShowCounter(draft, c, "memory.rss", "resident memory");
   if (!RecommendSmaller(c, draft)) {

@@ -299,10 +299,10 @@ void RepeatedByWorkers(const Case& c, std::vector<Draft>& drafts) {
     if (loader == nullptr || stage.kind != "map" || !RepeatsInWorkers(*loader)) continue;
     const int64_t workers = model::LoaderSpecOf(loader->info).num_workers;
     if (workers < 2) continue;
-    Draft draft =
-        About(c, stage.id, BlamedForWork(c, stage.id),
-              fmt::format("each of {}'s {} workers yields all of {}: every element comes {} times",
-                          loader->name, workers, loader->info.dataset, workers));
+    Draft draft = About(
+        c, stage.id, BlamedForWork(c, stage.id),
+        fmt::format("each of {}'s {} workers yields all of {}: each element is yielded {} times",
+                    loader->name, workers, loader->info.dataset, workers));
     Show(draft, Evidence::Kind::kSpans,
          fmt::format("{}: its code does not ask which worker it is in, and draws nothing at random",
                      loader->info.dataset));

@@ -46,8 +46,9 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
     if (static_cast<double>(waits.count) < kShardShare * static_cast<double>(all)) continue;
     // A single file is no choice.
     if (files.size() == 1 && c.run.rows.elements.size() == all) continue;
-    const double share =
-        static_cast<double>(waits.ns) / static_cast<double>(c.attribution.window.ns());
+    const double share = static_cast<double>(waits.ns) /
+                         static_cast<double>(c.attribution.window.ns()) /
+                         static_cast<double>(std::max<size_t>(1, c.attribution.timelines.size()));
     Draft draft = About(c, StageId::None(), share,
                         fmt::format("{} of the {} longest waits are for elements of shard {} ({})",
                                     waits.count, all, *shard, c.run.Text(file)));

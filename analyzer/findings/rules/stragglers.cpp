@@ -91,7 +91,11 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   auto& evidence = draft.finding.evidence;
   if (evidence.empty()) return;
   draft.finding.stage = evidence.front().stage;
-  draft.finding.share = static_cast<double>(lost) / static_cast<double>(c.attribution.window.ns());
+  // Each device of a step waits for the same element.
+  const size_t devices = std::max<size_t>(1, c.attribution.timelines.size());
+  all = (all + devices - 1) / devices;
+  draft.finding.share = static_cast<double>(lost) / static_cast<double>(devices) /
+                        static_cast<double>(c.attribution.window.ns());
   if (draft.finding.share < kStragglerShare) return;
   draft.finding.severity = SeverityOf(draft.finding.share);
   // The finding is useful even if no setting hides the elements: it names them.

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -83,7 +84,7 @@ TEST_SUITE("fast") {
     CHECK_FALSE(CounterRates(b.run, window).RateWithin("thread7.on_cpu", 0, waits).has_value());
   }
 
-  TEST_CASE("counters: what grows all the time is told from what has grown") {
+  TEST_CASE("counters: steady growth is told from a single rise") {
     const auto growth = [](auto&& level) {
       test::RunBuilder b;
       const CounterId rss = b.Counter("memory.rss");
@@ -99,6 +100,9 @@ TEST_SUITE("fast") {
     CHECK(growth([](double at) { return at < 200 ? 1000.0 : 9000.0; }) == 0);
     CHECK(growth([](double at) { return 1000 - at; }) == 0);
     CHECK(growth([](double) { return 1000.0; }) == 0);
+    CHECK(growth([](double at) {
+            return at < 200 ? std::numeric_limits<double>::quiet_NaN() : at;
+          }) == 0);
   }
 
   TEST_CASE("work: another thread's counter does not count") {

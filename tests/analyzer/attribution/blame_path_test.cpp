@@ -215,7 +215,7 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("stragglers: a batch that the recording slowed down is none") {
-    const auto count = [](int64_t timed_until) {
+    const auto count = [](int64_t timed_from, int64_t timed_until) {
       PathScene s;
       int64_t now = 0;
       for (uint64_t k = 0; k < 30; ++k) {
@@ -231,14 +231,16 @@ TEST_SUITE("fast") {
                 .track = s.trainer});
         now += stall + 100;
       }
-      s.Named(s.worker, std::string(model::kTimingOfLines), trace::SpanActivity::kAnnotation, 0,
-              timed_until);
+      s.Named(s.other, std::string(model::kTimingOfLines), trace::SpanActivity::kAnnotation,
+              timed_from, timed_until);
       return Attribute(s.Take()).stragglers.size();
     };
-    const int64_t straggler_at = 20 * 110;
-    CHECK(count(straggler_at) == 1);
-    CHECK(count(straggler_at + 495) == 0);
-    CHECK(count(straggler_at + 600) == 1);
+    const int64_t at = 20 * 110;
+    CHECK(count(at, at + 495) == 0);
+    CHECK(count(at - 90, at + 400) == 0);
+    CHECK(count(at - 500, at + 100) == 1);
+    CHECK(count(at + 300, at + 320) == 1);
+    CHECK(count(at + 510, at + 990) == 1);
   }
 
   TEST_CASE("stragglers: equal stalls of a century are none") {

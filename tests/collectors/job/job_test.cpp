@@ -255,7 +255,7 @@ TEST_SUITE("fast") {
     }
     job::JobSampler sampler(*recorder.value(), names);
     sampler.Begin(getpid());
-    sampler.Sample(true);
+    for (int i = 0; i < 10; ++i) sampler.Sample(true);  // it may not come to all at once
     uint64_t resident = 0;
     for (const pid_t child : children) {
       resident += job::ReadProcess(static_cast<uint64_t>(child))->rss_bytes;
@@ -266,15 +266,15 @@ TEST_SUITE("fast") {
     close(folder);
     REQUIRE(resident > 3 * kShared);
     const model::Run run = model::LoadTrace(dir / "run.sst").value();
-    size_t of_children = 0;
+    std::set<std::string_view> processes;
     for (const trace::Sample& sample : run.rows.samples) {
       const std::string_view name = run.NameOf(sample.counter);
       if (name == "memory.peak") CHECK(sample.value < static_cast<double>(alone + kShared));
       if (!name.ends_with(".rss") || !name.starts_with("process")) continue;
-      ++of_children;
+      processes.insert(name);
       CHECK(sample.value < static_cast<double>(alone) - kShared / 2);
     }
-    CHECK(of_children == 4);
+    CHECK(processes.size() == 4);
   }
 
   TEST_CASE("job: what was published before a kill is in the trace") {

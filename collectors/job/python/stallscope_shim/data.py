@@ -2,7 +2,8 @@
 
 What happens between two attribute accesses, in the order of the code (torch 1.13 to 2.15):
 
-    main      _next_data → [_next_index → _index_queues | _dataset_fetcher]: sampler
+    main      __init__ → _index_sampler → _sampler_iter: sampler, where it draws a pass ahead
+              _next_data → [_next_index → _index_queues | _dataset_fetcher]: sampler
               → _try_get_data → [poll] → _recv_bytes → _task_info[k]: waiting, transport, and which batch
               that was → _num_yielded: handed to the trainer
     worker    queue.put of the batch before → fetch: waiting → collate_fn: fetch → put: collate
@@ -19,7 +20,7 @@ from _thread import _local
 
 from . import (imports, loaders, locks, ops, probe, profile, recognize, ring, session, sight, steps,
                worker)
-from .watch import Field, Method, Written, guarded, own, wrapped
+from .watch import Field, Method, Written, guarded, own, uses, wrapped
 from .worker import KEY
 
 _STARTS_A_THREAD = 200_000  # ns: putting an index takes less
@@ -493,11 +494,13 @@ def attach(module):
         Method(loader, "__init__", loaders.constructed)
         _attach_coarse(loader, base, getattr(module, "get_worker_info", lambda: None))
         return
+    draws = uses(base, "__init__", "_index_sampler", "_sampler_iter")
     Method(loader, "__init__", _constructed)
     Method(base, "__init__", _began)
     Method(base, "_next_index", _next_index)
-    Field(base, "_index_sampler", read=_sampler_asked)
-    Written(base, "_sampler_iter", wrote=_sampler_began)
+    if draws and "_index_sampler" not in vars(base):
+        Field(base, "_index_sampler", read=_sampler_asked)
+        Written(base, "_sampler_iter", wrote=_sampler_began)
     Written(base, "_num_yielded", wrote=_yielded)
     _attach_iterators(loader, module._SingleProcessDataLoaderIter,
                       module._MultiProcessingDataLoaderIter)

@@ -305,8 +305,11 @@ def _settings(dataloader):
     if found["iterable"] and field(dataloader, "worker_init_fn", None) is None:
         from . import sight
 
-        if sight.whole_in_each_worker(field(dataloader, "dataset", None)):
-            found["whole_in_each_worker"] = True
+        try:
+            if sight.whole_in_each_worker(field(dataloader, "dataset", None)):
+                found["whole_in_each_worker"] = True
+        except Exception as error:
+            pass_on(error)
     for name in ("sampler", "batch_sampler", "worker_init_fn"):
         value = field(dataloader, name, None)
         found[name] = None if value is None else class_name(value)

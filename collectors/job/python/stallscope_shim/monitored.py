@@ -30,17 +30,18 @@ def _on_call(code, offset, callee, _):
         for each in sight.roots:
             _watch(each, sample)
         return
-    key = (code, offset, inner or _key(callee))
+    at = op_names.job_call(code, sight)
+    key = (code, offset, inner or _key(callee), at)
     op = op_names.known.get(key)
     if op is None:
         line = next((n for a, b, n in code.co_lines() if a <= offset < b), 0) or 0
-        op = op_names.known[key] = op_names.of(callee, code, line)
+        op = op_names.known[key] = op_names.of(callee, code, line, at)
     if inner is not None and inner not in sight.own and inner not in sight.roots:
         events = sys.monitoring.events
         if inner not in _extra:
             _extra.add(inner)
             _set_events(inner, sample, events.PY_START | events.PY_RETURN)
-    sample.enter(op, (inner, code, False), inner is None)
+    sample.enter(op, (inner, code, False), op_names.native(callee))
 
 
 def _key(callee):

@@ -14,12 +14,10 @@ _TRIVIAL = frozenset((len, isinstance, range, getattr, hasattr, super, int, floa
 _FUNCTION = types.FunctionType
 _NATIVE = (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType)
 
-_SHIM = __file__[:-len("op_names.py")]
-
 known = {}  # what a caller knows a call by → the op's id
 
 
-def of(callee, caller, line):
+def of(callee, caller, line, at=None):
     """The id of the op, by what is called and where."""
     kind = type(callee)
     code = None
@@ -33,7 +31,7 @@ def of(callee, caller, line):
     elif isinstance(callee, type):
         name = callee.__qualname__
         code = getattr(callee.__dict__.get("__init__"), "__code__", None)
-    elif kind in _NATIVE or kind.__name__ == "cython_function_or_method":
+    elif native(callee):
         name = callee.__qualname__
         holder = getattr(callee, "__module__", None) or getattr(
             getattr(callee, "__self__", None), "__name__", None)
@@ -46,28 +44,32 @@ def of(callee, caller, line):
         for method in ("forward", "__call__"):
             function = kind.__dict__.get(method)
             code = code or getattr(function, "__code__", None)
-    return define(name, code, caller, line)
+    return define(name, code, caller, line, at)
 
 
-def define(name, code, caller, line):
+def define(name, code, caller, line, at=None):
+    """The id of the op; `at`: where the job calls the library that calls it."""
     name = name.replace("<locals>.", "")
+    file = caller.co_filename
     if code is not None and not installed(code.co_filename):
         file, line = code.co_filename, code.co_firstlineno
-    else:
-        file = caller.co_filename
-        if code is not None and installed(file):  # a library's, called by a library
-            frame = None if code is caller else _job_frame()
-            file, line = (code.co_filename, code.co_firstlineno) if frame is None else (
-                frame.f_code.co_filename, frame.f_lineno)
+    elif at is not None:
+        file, line = at[0].co_filename, at[1]
+    elif code is not None and installed(file):
+        file, line = code.co_filename, code.co_firstlineno
     return session.string(name, session.absolute(file), line)
 
 
-def _job_frame():
-    """The job's own frame within the fetch, where a Compose is called, say; None if there is none."""
-    frame = sys._getframe(3)
-    while frame is not None and not frame.f_code.co_filename.endswith("_utils/fetch.py"):
-        if not installed(frame.f_code.co_filename) and not frame.f_code.co_filename.startswith(_SHIM):
-            return frame
+def job_call(caller, sight):
+    """(code, line) in the data set's own functions from where a library came to call an op, by way of a
+    Compose, say; None for a call by the job itself."""
+    if not installed(caller.co_filename):
+        return None
+    frame = sys._getframe(2)
+    while frame is not None and frame.f_code is not sight.fetch:
+        code = frame.f_code
+        if (code in sight.roots or code in sight.own) and not installed(code.co_filename):
+            return code, frame.f_lineno
         frame = frame.f_back
     return None
 
@@ -78,6 +80,11 @@ def counts(callee, code, sight):
         return True
     module = getattr(callee, "__module__", None) or type(callee).__module__
     return isinstance(module, str) and module.partition(".")[0] in LIBRARIES
+
+
+def native(callee):
+    """A function without code in Python."""
+    return type(callee) in _NATIVE or type(callee).__name__ == "cython_function_or_method"
 
 
 def trivial(callee):

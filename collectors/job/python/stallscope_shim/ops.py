@@ -45,6 +45,7 @@ class Watcher:
         self.credit = _AGAIN if generation else _BURST
         self.time = ring.now()
         self.running = None
+        self.written = False  # whether the last sample has shown ops
         self.samples = 0
         self.collating = None  # the Sight of the job's own collate function
         self.collate_fn = None
@@ -105,9 +106,10 @@ class Watcher:
 
     def end(self, put=None):
         sample, self.running = self.running, None
+        self.written = False
         if sample is not None:
             time = ring.now()
-            _end(sample, self.stage, put or ring.mine().put)
+            self.written = _end(sample, self.stage, put or ring.mine().put)
             # Between other work, with cold caches, these are several times what a loop shows.
             timed = 0 if sample.lines is None else sample.lines.events
             inside = (sample.events + timed) * 800 + min(sample.calls, samples.MOST) * 5000
@@ -183,7 +185,7 @@ def _end(sample, stage, put):
     if samples.current is sample:
         samples.current = None
     calls.end(sample)
-    sample.write(stage, put)
+    return sample.write(stage, put)
 
 
 def _forked():

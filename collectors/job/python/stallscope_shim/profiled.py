@@ -46,10 +46,11 @@ def _profile(frame, event, arg):
                 return
         elif code not in sight.own or not op_names.counts(arg, None, sight):
             return
-        key = (code, frame.f_lineno, arg.__qualname__)
+        at = op_names.job_call(code, sight)
+        key = (code, frame.f_lineno, arg.__qualname__, at)
         op = op_names.known.get(key)
         if op is None:
-            op = op_names.known[key] = op_names.of(arg, code, frame.f_lineno)
+            op = op_names.known[key] = op_names.of(arg, code, frame.f_lineno, at)
         sample.enter(op, (frame, arg), True)
     elif stack and type(stack[-1].mark) is tuple and stack[-1].mark[0] is frame:
         sample.leave()  # c_return, c_exception
@@ -64,15 +65,17 @@ def _enter_frame(sample, frame, code, caller):
         obj = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
         if obj is not None and code.co_name != "__init__" and sample.sight.composed(obj):
             return
-    key = (caller.f_code, caller.f_lineno, code if obj is None else type(obj))
+    at = op_names.job_call(caller.f_code, sample.sight)
+    key = (caller.f_code, caller.f_lineno, code if obj is None else type(obj), at)
     op = op_names.known.get(key)
     if op is None:
+        place = caller.f_code, caller.f_lineno, at
         if obj is not None and code.co_name == "__init__":
-            op = op_names.of(type(obj), caller.f_code, caller.f_lineno)
+            op = op_names.of(type(obj), *place)
         elif obj is not None:
-            op = op_names.of(obj, caller.f_code, caller.f_lineno)
+            op = op_names.of(obj, *place)
         else:
-            op = op_names.define(_qualified(frame, code), code, caller.f_code, caller.f_lineno)
+            op = op_names.define(_qualified(frame, code), code, *place)
         op_names.known[key] = op
     sample.enter(op, frame)
 

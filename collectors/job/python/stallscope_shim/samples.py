@@ -79,6 +79,7 @@ class Sample:
             native[1] = self.stack[-1].op if self.stack else None
 
     def write(self, stage, put):
+        """True if there are ops."""
         while self.stack:
             self.leave()
         if self.lines is not None:
@@ -86,7 +87,7 @@ class Sample:
             if self.lines.spent * _DISTORTS > ring.now() - self.began:
                 name = session.string("stallscope: timing of lines")
                 put(self.ended, ring.named(ring.ANNOTATION, name, self.began, self.ended))
-                return
+                return False
         own = sum(wall for wall, _ in self.sums.values())
         if own - sum(c[4] for c in self.long) <= own // 10:
             for op, start, end, cpu, _ in self.long:
@@ -101,7 +102,7 @@ class Sample:
                     time += wall
             for op, wall in self.held.items():  # around those inside
                 put(self.first + wall, ring.named(ring.OP, op, self.first, self.first + wall, stage))
-
+        return bool(self.sums)
 
     def _fold(self):
         """Gives what cheap native functions took to their callers: nobody can make `dict.get` cheaper, but

@@ -79,8 +79,8 @@ def batch_words(state, loader, item, time, cpu):
     if middle is None:  # an exception, or the end of the data
         state.ops.end()
         return ring.work(loader.fetch, item, begin, time, cpu - state.cpu)
-    if not collated:
-        collated = state.whole.words(loader.collate, middle, time, cpu - state.collate_cpu)
+    if not state.ops.written:
+        collated += state.whole.words(loader.collate, middle, time, cpu - state.collate_cpu)
     return (ring.work(loader.fetch, item, begin, state.fetched_at, state.fetched_cpu - state.cpu) +
             collated +
             ring.work(loader.collate, item, middle, time, cpu - state.collate_cpu) +
@@ -118,7 +118,7 @@ class _Worker:
             session.say("the workers' queues are not recognized: only their fetches are recorded")
 
     def _first_get(self, indices, *args, **kwargs):
-        del indices.get
+        indices.__dict__.pop("get", None)
         self.ready = ring.now()
         return indices.get(*args, **kwargs)
 

@@ -136,7 +136,7 @@ class Batches(Case):
         loaders = session.main.names["loader"]
         self.assertEqual(["Whole"], [each["dataset"] for each in loaders
                                      if each["settings"].get("whole_in_each_worker")])
-        self.assertEqual(5, len(loaders))
+        self.assertEqual(7, len(loaders))
 
     def test_a_loader_per_epoch_is_one_loader(self):
         session = self.record("every_epoch")
@@ -713,15 +713,15 @@ class Ops(Case):
                        "        self.transforms = transforms\n\n    def __call__(self, x):\n"
                        "        for each in self.transforms:\n            x = each(x)\n        return x\n")
         session = self.record("zero_library", path=packages)
-        op = next(o for p in session.processes for o in p.names["op"] if o["name"] == "Blur")
         with open(os.path.join(HERE, "jobs.py")) as file:
-            line = file.read().split("\n")[op["line"] - 1]
-        self.assertEqual(("jobs.py", True), (os.path.basename(op["file"]), "self.composed(" in line))
+            source = file.read().split("\n")
+        self.assertEqual([("jobs.py", "once = self.composed(index)"), ("jobs.py", "return self.composed(once)")], [
+            (os.path.basename(op["file"]), source[op["line"] - 1].strip())
+            for p in session.processes for op in p.names["op"] if op["name"] == "Blur"])
 
     def test_a_loop_of_cheap_native_calls_is_its_function(self):
         """What is to be made cheaper is the loop, not `sum` of one number."""
-        found = self.ops(self.record("zero_cheap_calls"))
-        self.assertEqual(("Counted.__getitem__", False), (found[0], "sum" in found))
+        self.assertEqual("Counted.__getitem__", self.ops(self.record("zero_cheap_calls"))[0])
         shutil.rmtree(self.session, True)
         self.assertEqual("sum", self.ops(self.record("zero_dear_calls"))[0])
 
@@ -754,7 +754,7 @@ class Ops(Case):
                 session = self.record(name)
                 self.assertEqual([], session.said)
                 drawn = [e for _, e in session.events("work", "sampler")
-                         if e.end - e.start >= 50_000_000]
+                         if e.end - e.start >= 250_000_000]
                 self.assertEqual(times, len(drawn))
                 self.assertEqual("Bucketed.__iter__", self.ops(session)[0])
                 for _, wait in session.events("wait"):
