@@ -153,12 +153,15 @@ def tensorflow():
         assert any("GroupByWindow" in name for name in stages_of(after["ds"])), stages_of(after["ds"])
         assert all(tokens.shape[1] for tokens, _ in after["ds"])
 
+    def kept(after, code):
+        has("Snapshot" if ".snapshot(" in code else "Cache")(after, code)
+
     def records(after, code):
         assert sum(1 for _ in after["ds"]) > 0
 
     checks = {
         "autotune": has("Prefetch"), "batch-size": batches, "bucket-by-length": bucketed, "cache": has("Cache"),
-        "cache-place": has("Cache"), "captured-graph": step, "decode-crop": pixels,
+        "cache-place": kept, "captured-graph": step, "decode-crop": pixels,
         "decode-scaled": smaller, "drop-remainder": batches, "eager-ops": step,
         "idle-device": strategy, "kernel-fusion": step, "late-cast": floats, "loss-scale": scaled,
         "map-and-batch": batches, "map-fusion": has("ParallelMap"), "map-parallelism":
