@@ -17,6 +17,12 @@ mapfile -t lists < <(files -- '*CMakeLists.txt' '*.cmake')
 grep -HnE '\bGLOB(_RECURSE)?\b' "${lists[@]}" && complain "sources are listed, not globbed"
 grep -HnE '\baux_source_directory\b' "${lists[@]}" && complain "sources are listed, not searched for"
 
+# A module of the shim that is not listed is missing from the program, and only a job's run shows it.
+for module in $(files -- 'collectors/job/python/stallscope_shim/*.py'); do
+  grep -q "stallscope_shim/${module##*/}" collectors/job/CMakeLists.txt ||
+    complain "collectors/job/CMakeLists.txt does not list $module"
+done
+
 # Every source is compiled in this build, alone or in a batch, or named in the CMakeLists.txt of its
 # folder or of the one above it: some are for a machine or a compiler that is not here.
 compiled=$(cat "$STALLSCOPE_BUILD/compile_commands.json" &&

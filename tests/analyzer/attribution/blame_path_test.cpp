@@ -19,6 +19,20 @@ struct PathScene : StallScene {
   TrackId worker = Worker();
   TrackId other = Worker();
   TrackId batcher = Thread("batch/0", batch);
+
+  // A step that waits for this item, on which the worker began so much earlier. Gives its end.
+  int64_t StalledStep(uint64_t k, uint64_t item, int64_t now, int64_t stall, int64_t ahead = 0) {
+    Work(worker, decode, now - ahead, now + stall,
+         {.item = item, .cpu = static_cast<uint64_t>(stall + ahead)});
+    Batch(kBatch + k, item);
+    Step({.index = k,
+          .requested = now,
+          .received = now + stall,
+          .done = now + stall + 100,
+          .batch = kBatch + k,
+          .track = trainer});
+    return now + stall + 100;
+  }
 };
 
 }  // namespace
@@ -184,18 +198,7 @@ TEST_SUITE("fast") {
     for (uint64_t k = 0; k < 30; ++k) {
       const int64_t stall = k == 20 ? 500 : k == 10 ? 300 : 10;
       const uint64_t item = k == 20 ? 9 : 100 + k;
-      // It began before the trainer asked for it.
-      const int64_t ahead = k == 20 ? 50 : 0;
-      s.Work(s.worker, s.decode, now - ahead, now + stall,
-             {.item = item, .cpu = static_cast<uint64_t>(stall + ahead)});
-      s.Batch(kBatch + k, item);
-      s.Step({.index = k,
-              .requested = now,
-              .received = now + stall,
-              .done = now + stall + 100,
-              .batch = kBatch + k,
-              .track = s.trainer});
-      now += stall + 100;
+      now = s.StalledStep(k, item, now, stall, k == 20 ? 50 : 0);
     }
     const model::Run run = s.Take();
     const Attribution a = Attribute(run);
@@ -219,17 +222,7 @@ TEST_SUITE("fast") {
       PathScene s;
       int64_t now = 0;
       for (uint64_t k = 0; k < 30; ++k) {
-        const int64_t stall = k == 20 ? 500 : 10;
-        s.Work(s.worker, s.decode, now, now + stall,
-               {.item = k, .cpu = static_cast<uint64_t>(stall)});
-        s.Batch(kBatch + k, k);
-        s.Step({.index = k,
-                .requested = now,
-                .received = now + stall,
-                .done = now + stall + 100,
-                .batch = kBatch + k,
-                .track = s.trainer});
-        now += stall + 100;
+        now = s.StalledStep(k, k, now, k == 20 ? 500 : 10);
       }
       s.Named(s.other, std::string(model::kTimingOfLines), trace::SpanActivity::kAnnotation,
               timed_from, timed_until);
@@ -248,15 +241,7 @@ TEST_SUITE("fast") {
     constexpr int64_t kStall = 3'200'000'000'000'000'000;  // three of them are too many for 64 bits
     int64_t now = -kStall;
     for (uint64_t k = 0; k < 2; ++k) {
-      s.Work(s.worker, s.decode, now, now + kStall, {.item = k, .cpu = kStall});
-      s.Batch(kBatch + k, k);
-      s.Step({.index = k,
-              .requested = now,
-              .received = now + kStall,
-              .done = now + kStall + 100,
-              .batch = kBatch + k,
-              .track = s.trainer});
-      now += kStall + 100;
+      now = s.StalledStep(k, k, now, kStall);
     }
     CHECK(Attribute(s.Take()).stragglers.empty());
   }

@@ -110,6 +110,24 @@ TEST_SUITE("fast") {
     CHECK(odd->recommendation->text.find("learning rate") != std::string::npos);
   }
 
+  TEST_CASE("memory-risk: what grows may be a buffer or a cache that fills") {
+    const auto grows = [](uint64_t buffer, int64_t max_bytes) {
+      CaseBuilder builder;
+      builder.spec.stages.insert(builder.spec.stages.begin() + 3,
+                                 {"cache", stallscope::CacheSpec{.max_bytes = max_bytes}});
+      builder.TakeStagesFromSpec();
+      auto& memory = builder.attribution.memory;
+      memory.peak_rss_bytes = uint64_t{4} << 30;
+      memory.stages = {{builder.IdOf("shuffle"), buffer}, {builder.IdOf("cache"), 1'000'000}};
+      builder.GrowMemory(1 << 30);
+      return builder.FindingOf("memory-risk").has_value();
+    };
+    CHECK(grows(uint64_t{900} << 20, 0));
+    CHECK_FALSE(grows(uint64_t{2} << 30, 0));
+    CHECK_FALSE(grows(uint64_t{900} << 20, int64_t{1} << 30));
+    CHECK(grows(uint64_t{900} << 20, int64_t{1} << 50));  // it does not fit
+  }
+
   TEST_CASE("memory-risk: half of the batch, twice as many per update") {
     CaseBuilder builder;
     builder.spec.trainer.precision = stallscope::Precision::kBf16;

@@ -74,6 +74,23 @@ void KillJobAt(uint64_t spans, int signal_number) {
   CHECK(place.NothingLeft());
 }
 
+// This process, as a job whose processes are sampled into a trace.
+struct SampledJob {
+  SampledJob() { sampler.Begin(getpid()); }
+  ~SampledJob() { close(folder); }
+  model::Run Stop() {
+    into->Stop();
+    return model::LoadTrace(dir / "run.sst").value();
+  }
+
+  const ScratchDir dir;
+  std::unique_ptr<recorder::Recorder> into =
+      recorder::Recorder::Start(dir / "run.sst", trace::RunInfo{}, {.join_session = false}).value();
+  int folder = open(dir.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  job::JobNames names{into->names(), folder};
+  job::JobSampler sampler{*into, names};
+};
+
 }  // namespace
 
 TEST_SUITE("fast") {
@@ -189,18 +206,12 @@ TEST_SUITE("fast") {
 
   TEST_CASE("job: threads without a ring are followed if a tf.data pipeline works in them") {
     for (const bool native : {true, false}) {
-      const ScratchDir dir;
-      recorder::Options options;
-      options.join_session = false;
-      auto recorder = recorder::Recorder::Start(dir / "run.sst", trace::RunInfo{}, options);
-      REQUIRE(recorder.ok());
-      const int folder = open(dir.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-      job::JobNames names(recorder.value()->names(), folder);
-      const auto self = names.ProcessOf(*recorder::ReadProcessKey(static_cast<uint64_t>(getpid())));
+      SampledJob sampled;
+      const auto self =
+          sampled.names.ProcessOf(*recorder::ReadProcessKey(static_cast<uint64_t>(getpid())));
       const std::string kind = native ? "tf.data" : "map";
       self->CatchUpWith(R"({"stage": {"id": 0, "name": "s", "kind": ")" + kind + "\"}}\n");
-      job::JobSampler sampler(*recorder.value(), names);
-      sampler.Begin(getpid());
+      job::JobSampler& sampler = sampled.sampler;
       std::atomic<pid_t> tid{0};
       std::atomic<bool> done{false};
       std::thread pool([&] {
@@ -218,9 +229,7 @@ TEST_SUITE("fast") {
       done = true;
       pool.join();
       sampler.Sample(true);  // it has ended
-      recorder.value()->Stop();
-      close(folder);
-      const model::Run run = model::LoadTrace(dir / "run.sst").value();
+      const model::Run run = sampled.Stop();
       const std::string counter = "process" + std::to_string(getpid()) + ".pool_";
       CHECK(HasCounter(run, counter + "on_cpu", true) == native);
       CHECK(HasCounter(run, counter + "run_wait", true) == native);
@@ -234,13 +243,7 @@ TEST_SUITE("fast") {
 
   TEST_CASE("job: memory that forked processes share counts once") {
     constexpr size_t kShared = size_t{192} << 20;
-    const ScratchDir dir;
-    recorder::Options options;
-    options.join_session = false;
-    auto recorder = recorder::Recorder::Start(dir / "run.sst", trace::RunInfo{}, options);
-    REQUIRE(recorder.ok());
-    const int folder = open(dir.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    job::JobNames names(recorder.value()->names(), folder);
+    SampledJob sampled;
     const std::vector<char> shared(kShared, 'x');
     const auto alone = job::ReadProcess(static_cast<uint64_t>(getpid()))->rss_bytes;
     int until[2];
@@ -253,19 +256,15 @@ TEST_SUITE("fast") {
       char none = 0;
       _exit(read(until[0], &none, 1) == 0 ? 0 : 9);
     }
-    job::JobSampler sampler(*recorder.value(), names);
-    sampler.Begin(getpid());
-    for (int i = 0; i < 10; ++i) sampler.Sample(true);  // it may not come to all at once
+    for (int i = 0; i < 10; ++i) sampled.sampler.Sample(true);  // it may not come to all at once
     uint64_t resident = 0;
     for (const pid_t child : children) {
       resident += job::ReadProcess(static_cast<uint64_t>(child))->rss_bytes;
     }
     close(until[1]);
     for (const pid_t child : children) waitpid(child, nullptr, 0);
-    recorder.value()->Stop();
-    close(folder);
+    const model::Run run = sampled.Stop();
     REQUIRE(resident > 3 * kShared);
-    const model::Run run = model::LoadTrace(dir / "run.sst").value();
     std::set<std::string_view> processes;
     for (const trace::Sample& sample : run.rows.samples) {
       const std::string_view name = run.NameOf(sample.counter);

@@ -303,10 +303,10 @@ def _settings(dataloader):
             found["num_shards"] = shards
             found["num_shards_at"] = in_short(stream)
     if found["iterable"] and field(dataloader, "worker_init_fn", None) is None:
-        from . import sight
+        from . import streams
 
         try:
-            if sight.whole_in_each_worker(field(dataloader, "dataset", None)):
+            if streams.whole_in_each_worker(field(dataloader, "dataset", None)):
                 found["whole_in_each_worker"] = True
         except Exception as error:
             pass_on(error)

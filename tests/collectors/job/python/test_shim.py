@@ -1278,6 +1278,9 @@ class Torch(Case):
             self.skipTest("this Python has no torch")
         super().setUp()
 
+    test_an_iterable_that_each_worker_yields_whole = (
+        Batches.test_an_iterable_that_each_worker_yields_whole)
+
     def test_batches(self):
         for name, method, count, epochs in self.jobs:
             with self.subTest(name + " " + method):
