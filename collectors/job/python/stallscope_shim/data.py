@@ -18,8 +18,7 @@ import os
 import sys
 from _thread import _local
 
-from . import (imports, loaders, locks, ops, probe, profile, recognize, ring, session, sight, steps,
-               worker)
+from . import loaders, ops, probe, profile, recognize, ring, session, sight, steps, worker
 from .watch import Field, Method, Written, guarded, own, uses, wrapped
 from .worker import KEY
 
@@ -135,9 +134,7 @@ def _sampler_began(iterator, _):
     if owner.loader.workers:
         ring.later(ring.wait(ring.STARTUP, owner.loader.queue, owner.began, since))
         owner.began = time
-    used = since, time, cpu - before
-    ring.later(_drawing(owner, iterator).words(owner.loader.sampler, *used) +
-               ring.work(owner.loader.sampler, owner.base, *used))
+    _sampled(owner, iterator, owner.base, since, time, cpu - before)
 
 
 def _next_index(iterator):
@@ -170,9 +167,7 @@ def _index_known(iterator, _):
     if owner is not None and owner.index_at is not None:
         time, cpu = ring.now(), ring.cpu()
         item = owner.base | iterator.__dict__.get("_send_idx", owner.count)
-        used = owner.index_at, time, cpu - owner.index_cpu
-        ring.later(_drawing(owner, iterator).words(owner.loader.sampler, *used) +
-                   ring.work(owner.loader.sampler, item, *used))
+        _sampled(owner, iterator, item, owner.index_at, time, cpu - owner.index_cpu)
         owner.stamp = time, cpu
         if probe.mine is not None:
             owner.stamp = probe.pay(owner.loader, "sampler", owner.index_at, owner.index_cpu, time, cpu)
@@ -184,11 +179,15 @@ def _index_known(iterator, _):
                 owner.asked[iterator.__dict__.get("_send_idx", owner.count)] = len(index)
 
 
-def _drawing(owner, iterator):
+def _sampled(owner, iterator, item, since, time, cpu):
+    """The sampler has worked from then until now."""
     if owner.drawing is None:
         sampler = iterator.__dict__.get("_index_sampler")
         owner.drawing = ops.Whole(*sight.sampler_code(sampler))
-    return owner.drawing
+    words = ring.work(owner.loader.sampler, item, since, time, cpu)
+    if owner.drawing.op is not None:
+        words = owner.drawing.words(owner.loader.sampler, since, time, cpu) + words
+    ring.later(words)
 
 
 def _next_data(iterator):
@@ -339,17 +338,16 @@ def _yielded(iterator, value):
 
 def _samples_of(iterator, loader, data, asked):
     collated = iterator.__dict__.get("_auto_collation")
-    exact = False
     if not collated:
         asked = None  # an element is a batch as it is
     elif not loader.workers:
         fetcher = iterator.__dict__.get("_dataset_fetcher")
         state = None if fetcher is None else fetcher.__dict__.get(KEY)
         if state is not None and state.size:
-            asked, exact = state.size, True
-    else:  # the end of a stream is known to its worker alone
-        exact = asked is not None and iterator.__dict__.get("_dataset_kind") == 0
-    return steps.samples(data, collated, asked, exact)
+            return state.size
+    elif asked is not None and iterator.__dict__.get("_dataset_kind") == 0:
+        return asked  # the end of a stream is known to its worker alone
+    return steps.samples(data, collated, asked)
 
 
 def _pay_here(loader, state, pinned, time, cpu):
@@ -508,7 +506,6 @@ def attach(module):
     from multiprocessing.process import BaseProcess
 
     Method(BaseProcess, "start", _process_starts)
-    imports.call("multiprocessing.synchronize", locks.attach)
 
 
 def stateful(module):

@@ -9,13 +9,14 @@ import functools
 import sys
 import types
 
-from . import ring, samples, session
+from . import imports, ring, samples, session
 from .watch import Field, guarded, uses
 
 _TAKEN = 20_000  # ns: a lock that nobody else has costs less
 _NEVER = object()
 
 _enter = _exit = None  # code of SemLock's methods
+_watched = False
 
 
 def _used(lock, inner):
@@ -90,8 +91,16 @@ def _waited(loader, since):
         ring.mine().put(time, ring.wait(ring.LOCK, loader.lock(), since, time))
 
 
-def attach(module):
-    """`module` is multiprocessing.synchronize."""
+def watch():
+    """Where a data set's work is looked into: a process that leaves it to workers uses the locks of its
+    queues with each batch, and need not hear of that."""
+    global _watched
+    if not _watched:
+        _watched = True
+        imports.call("multiprocessing.synchronize", _attach)
+
+
+def _attach(module):
     global _enter, _exit
     cls = getattr(module, "SemLock", None)
     if cls is None or not all(uses(cls, name, "_semlock")

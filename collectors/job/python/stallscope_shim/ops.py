@@ -11,7 +11,7 @@ calls dearer, on fewer batches.
 """
 import sys
 
-from . import lines, op_names, ring, samples, session
+from . import lines, locks, op_names, ring, samples, session
 from .sight import CollateSight, Sight, StageSight, shares
 from .spans import stage_of
 
@@ -42,6 +42,7 @@ class Watcher:
         self.sight = None  # what is known of the data set
         self.skipped = 1 if generation else _COLD
         self.off = session.settings().get("profile") == "off"
+        locks.watch()
         self.credit = _AGAIN if generation else _BURST
         self.time = ring.now()
         self.running = None

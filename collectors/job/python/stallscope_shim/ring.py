@@ -43,7 +43,10 @@ def mine():
 
 def later(words):
     """Writes them with the calling thread's next put, in front."""
-    mine().pending += words
+    try:
+        _here.ring.pending += words
+    except AttributeError:
+        mine().pending += words
 
 
 def name_thread(name=None, stage=None):
@@ -101,36 +104,36 @@ def _thread_name():
     return "thread" if thread is None else thread.name[:60]
 
 
-def _span(start, b, duration, c, cpu=0, size=0):
-    if 0 < duration < _SHORT:
-        words = (start, b | duration << 24, c)
-    elif duration <= 0:
-        words = (start, b, c)
-    else:
-        words = (start, b, c, duration, DURATION, 0)
-    if cpu > 0 or size:
-        words += (size, COST, max(cpu, 0))
-    return words
-
-
 # What can be written: each returns the words of an event, three per slot. They may be added up.
 
 
-def work(stage, item, start, end, cpu=0, size=0):
-    return _span(start, WORK | stage << 8, end - start, item, cpu, size)
+def work(stage, item, start, end, cpu=0, size=0, kind=WORK):
+    """Any span has this form, its `kind` says what `stage` and `item` are. Not in a function behind this one:
+    each costs its cold caches."""
+    duration = end - start
+    kind |= stage << 8
+    if 0 < duration < _SHORT:
+        words = (start, kind | duration << 24, item)
+    elif duration <= 0:
+        words = (start, kind, item)
+    else:
+        words = (start, kind, item, duration, DURATION, 0)
+    if cpu > 0 or size:
+        words += (size, COST, cpu if cpu > 0 else 0)
+    return words
 
 
 def wait(cause, queue, start, end):
-    return _span(start, WAIT | (cause | queue << 3) << 8, end - start, 0xFFFFFFFF)
+    return work(cause | queue << 3, 0xFFFFFFFF, start, end, kind=WAIT)
 
 
 def named(activity, name, start, end, stage=None, cpu=0):
     c = name if stage is None else name | stage + 1 << 32
-    return _span(start, NAMED | activity << 8, end - start, c, cpu)
+    return work(activity, c, start, end, cpu, kind=NAMED)
 
 
 def release(stage, item, completed, released):
-    return _span(completed, RELEASE | stage << 8, released - completed, item)
+    return work(stage, item, completed, released, kind=RELEASE)
 
 
 def batch(stage, item, size, time, last=NONE):

@@ -426,11 +426,9 @@ def _again(feed, item, samples, since, time, cpu):
     return step
 
 
-def samples(data, collated, asked=None, exact=False):
-    """How many samples a batch has. `asked`: the loader has asked its data set for so many, which are
-    all there if that is `exact`. A batch may be any object of the job's."""
-    if exact:
-        return asked
+def samples(data, collated, asked=None):
+    """How many samples a batch has. `asked`: the loader has asked its data set for so many, which need not
+    all be there. A batch may be any object of the job's."""
     try:
         found = _samples(data, collated, 0)
     except Exception as error:
