@@ -32,6 +32,19 @@ constexpr std::string_view kFirstLoader = "loader";
 // Of the first loader's steps: those of another one that do not matter.
 constexpr double kFew = 0.02;
 
+// What of these, in the order of their starts, is within the given time. `next` is the first one
+// that may be; times are asked for in their order, too.
+int64_t Within(const std::vector<attribution::Interval>& all, size_t& next,
+               const attribution::Interval& time) {
+  while (next < all.size() && all[next].end_ns <= time.start_ns) ++next;
+  int64_t ns = 0;
+  for (size_t i = next; i < all.size() && all[i].start_ns < time.end_ns; ++i) {
+    ns += std::max<int64_t>(
+        0, std::min(all[i].end_ns, time.end_ns) - std::max(all[i].start_ns, time.start_ns));
+  }
+  return ns;
+}
+
 class JobReader {
  public:
   JobReader(const model::Run& run, const attribution::Attribution& attribution,
@@ -203,15 +216,8 @@ double JobReader::TakeEvaluated() {
   double ns = 0;
   size_t next = 0;
   for (const attribution::Interval& batch : record_.evaluated) {
-    while (next < record_.own.size() && record_.own[next].end_ns <= batch.start_ns) ++next;
-    int64_t waited = 0;
-    bool of_this = false;
-    for (size_t i = next; i < record_.own.size() && record_.own[i].start_ns < batch.end_ns; ++i) {
-      waited += std::min(record_.own[i].end_ns, batch.end_ns) -
-                std::max(record_.own[i].start_ns, batch.start_ns);
-      of_this = true;
-    }
-    if (!of_this) continue;
+    const int64_t waited = Within(record_.own, next, batch);
+    if (waited == 0) continue;  // a batch of another loader
     const auto own = static_cast<double>(std::max<int64_t>(0, batch.ns() - waited));
     costs_.steps.push_back(CostOf(own, -1, 0, record_.trainer));
     ns += static_cast<double>(batch.ns());
@@ -288,14 +294,8 @@ void JobReader::TakeSteps() {
                          model::PassOfBatch(step.batch) == model::PassOfBatch(steps[i + 1].batch);
     costs_.pauses.push_back(goes_on ? PauseBehind(i) : Pause());
     paused = paused || costs_.pauses.back().evaluates_ns + costs_.pauses.back().other_ns > 0;
-    int64_t seen = 0;
-    while (next < record_.in_loader.size() && record_.in_loader[next].start_ns < step.requested_ns)
-      ++next;
-    for (; next < record_.in_loader.size() && record_.in_loader[next].start_ns < step.received_ns;
-         ++next) {
-      seen += std::min(record_.in_loader[next].end_ns, step.received_ns) -
-              record_.in_loader[next].start_ns;
-    }
+    // A thread that takes batches ahead of the steps may have begun before this one's request.
+    const int64_t seen = Within(record_.in_loader, next, {step.requested_ns, step.received_ns});
     hand_outs.push_back(
         std::max(0.0, static_cast<double>(step.received_ns - step.requested_ns - seen)));
   }

@@ -129,7 +129,7 @@ void CheckJob(const Case& c, LoaderId loader, std::vector<Draft>& drafts) {
           ? fmt::format("{} of step time is spent waiting for {}, with {} busy {} of the time",
                         Percent(share), name, NowWith(c, stages.front()),
                         Percent(std::min(busy, 1.0)))
-          : fmt::format("the trainer's own thread spends {} of step time in {}: num_workers is 0",
+          : fmt::format("the job's own process spends {} of step time in {}: num_workers is 0",
                         Percent(share), name));
   for (const StageId stage : stages) {
     const attribution::StageUse& of = *UseOf(c, stage);

@@ -99,6 +99,8 @@ struct Profiled : RunBuilder {
   StageId trainer = Stage("trainer", "trainer", 1, true, {loader});
   TrackId main = Thread("train.py", trainer);
   TrackId stream = Stream();
+  TrackId fetches = main;
+  int64_t early = 0;  // a fetch begins before the request
 
   Run Made(uint64_t opened = 12, uint64_t steps = 30) {
     run.info.job.command = {"python", "train.py"};
@@ -119,7 +121,7 @@ struct Profiled : RunBuilder {
       if (i == opened + 6) Mark(stallscope::model::kProfilerStop, now);
       const int64_t received = now + 10 * kMs;
       const int64_t done = received + (profiled ? 8 : 5) * kMs;
-      Work(main, fetch, now, received, {.item = i});
+      Work(fetches, fetch, now - early, received, {.item = i});
       Work(main, trainer, received, done, {.item = i});
       if (profiled) {
         Kernel(stream, received + kMs, received + 4 * kMs, {.enqueued = received + kMs});
@@ -289,6 +291,21 @@ TEST_SUITE("fast") {
     CHECK(costs.pause_cpu_share == doctest::Approx(0.5).epsilon(0.05));
     CHECK(costs.math_ns == 0);
     CHECK(costs.main_extra_ns < 0.01e6);
+  }
+
+  TEST_CASE("job costs: what a thread of the job's fetches ahead of the steps is no handing out") {
+    const auto hands_out = [](int64_t early) {
+      Profiled scene;
+      scene.fetches = scene.Thread("Thread-1", scene.trainer);
+      scene.early = early;
+      Run run = scene.Made(1000);
+      run.tracks[scene.fetches.value].info.process = ProcessId{0};
+      const auto built = BuildWorkload(run, Attribute(run));
+      REQUIRE(built.ok());
+      return built.value().recorded->job->hand_out_ns;
+    };
+    CHECK(hands_out(4 * Profiled::kMs) == 0);
+    CHECK(hands_out(-2 * Profiled::kMs) == 2 * Profiled::kMs);  // it fetches for eight of ten
   }
 
   TEST_CASE("job costs: an evaluation within a pass is a pause after its step") {

@@ -132,6 +132,8 @@ class Trainer:
             thread = get_ident()
             loop = _here.loop = self.loops.get(thread) or _Loop()
             self.loops[thread] = loop
+            if loop.takes:
+                _takes()
         return loop
 
     @property
@@ -190,8 +192,7 @@ class Trainer:
         step.cpu = cpu
         if not loop.takes:
             loop.takes = True
-            if ring.stage_of_thread() is None:  # of a loader that another thread was the first to use
-                ring.name_thread(stage=loaders.trainer)
+            _takes()
         loop.last, self.latest = feed, loop
         feed.item, feed.samples = item, feed.samples or samples
         step.learns = bool(gradients())
@@ -415,6 +416,12 @@ class Trainer:
         for child in multiprocessing.active_children():
             child.terminate()
         os._exit(0)
+
+
+def _takes():
+    """The calling thread takes batches of a loader that another one may have been the first to use."""
+    if ring.stage_of_thread() is None:
+        ring.name_thread(stage=loaders.trainer)
 
 
 def _again(feed, item, samples, since, time, cpu):

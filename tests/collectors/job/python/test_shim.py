@@ -370,6 +370,9 @@ class Steps(Case):
             self.assertEqual({session.main.pid}, {e.tid for e in steps})
             for one, next_one in zip(steps, steps[1:]):
                 self.assertLessEqual(one.end, next_one.start)
+            # A thread per pass; the second one may get the number of the first, which has ended.
+            trains = {d["tid"] for d in session.main.of("track").values() if "stage" in d}
+            self.assertLessEqual({e.tid for _, e in session.events("work", "fetch")}, trains)
             return [e.extra["received"] - e.start for e in steps]
 
         self.assertEqual(16, len(waits("ahead_in_a_thread")))
