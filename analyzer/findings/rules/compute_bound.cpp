@@ -1,4 +1,5 @@
 // The input is fast enough: what bounds the run instead, since no change to the input would help.
+#include <algorithm>
 #include <cmath>
 
 #include "analyzer/findings/rules/rule.h"
@@ -30,6 +31,16 @@ std::string WhatInputCouldGain(const Case& c) {
                      words::Factor(1 / (1 - waits)));
 }
 
+// Of a job's step time, what its loop spends on a batch after its optimizer has stepped.
+double BehindOptimizer(const Case& c) {
+  for (const attribution::StageUse& use : c.attribution.stages) {
+    if (model::IsJob(c.run) && model::IsTrainer(c.run, use.stage) && use.elements > 0) {
+      return std::max(0.0, Share(c, Category::kCompute) - use.utilization);
+    }
+  }
+  return 0;
+}
+
 // "the device computes for 93.0% of step time"; without a device track the host's time counts.
 std::string WhoComputes(const Case& c) {
   const std::string share = Percent(Share(c, Category::kCompute));
@@ -43,6 +54,13 @@ std::string WhoComputes(const Case& c) {
         ", and for up to {} it is ready without a core: fewer busy threads, or more "
         "cores, would help",
         Percent(waits));
+  }
+  if (const double behind = BehindOptimizer(c); behind >= kModerateShare) {
+    text += fmt::format(
+        ", and for {} its optimizer has already stepped: metrics, logging or checkpoints would "
+        "take "
+        "less if done less often",
+        Percent(behind));
   }
   return text;
 }

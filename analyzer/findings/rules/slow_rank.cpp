@@ -31,21 +31,34 @@ int64_t Own(const attribution::StepShare& step) {
 }
 int64_t Input(const attribution::StepShare& step) { return step.ns[At(Category::kInputStall)]; }
 
-struct Slowest {
-  uint32_t rank = 0;
-  double ns = 0;
+struct SlowRanks {
+  std::vector<uint32_t> ranks;
+  double ns = 0;        // of the slowest
   double usual_ns = 0;  // of the others
 };
 
-Slowest SlowestOf(const NsByRank& means) {
-  const auto slowest = std::max_element(
-      means.begin(), means.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  std::vector<double> others;
-  for (const auto& [rank, ns] : means) {
-    if (rank != slowest->first) others.push_back(ns);
+// Those that take `factor` times as long as the others; none: alike.
+SlowRanks SlowOf(const NsByRank& means, double factor) {
+  std::vector<double> sorted;
+  for (const auto& [rank, ns] : means) sorted.push_back(ns);
+  std::sort(sorted.begin(), sorted.end());
+  SlowRanks slow;
+  slow.ns = sorted.back();
+  sorted.pop_back();
+  slow.usual_ns = Quantile(sorted, 0.5);
+  // If most are slow, a gap separates them from those that are not, which are a third at least.
+  for (size_t i = (means.size() + 2) / 3; slow.ns < factor * slow.usual_ns && i < sorted.size();
+       ++i) {
+    if (sorted[i] < factor * sorted[i - 1]) continue;
+    sorted.resize(i);
+    slow.usual_ns = Quantile(sorted, 0.5);
   }
-  std::sort(others.begin(), others.end());
-  return {slowest->first, slowest->second, Quantile(others, 0.5)};
+  const double half = (slow.ns - slow.usual_ns) / 2;
+  for (const auto& [rank, ns] : means) {
+    const double more = ns - slow.usual_ns;
+    if (more > 0 && more >= half && ns >= factor * slow.usual_ns) slow.ranks.push_back(rank);
+  }
+  return slow;
 }
 
 // Ranks that wait for one another in every step take the same time for it. The trainers of a job
@@ -61,21 +74,26 @@ struct Said {
   std::string_view verb;
   std::string_view what;
 };
+constexpr Said kWorks = {"take", "own work"};
+constexpr Said kWaits = {"wait", "input"};
 
-void Add(const Case& c, const Slowest& slowest, double share, const Said& said,
+void Add(const Case& c, const SlowRanks& slow, double share, const Said& said,
          const NsByRank& means, std::vector<Draft>& drafts) {
+  const bool one = slow.ranks.size() == 1;
+  const std::string who = fmt::format("rank{} {}", one ? "" : "s", fmt::join(slow.ranks, ", "));
   Draft draft =
       About(c, StageId::None(), share,
-            fmt::format("rank {} {} {} per step for its {}, the others {}: they wait for it",
-                        slowest.rank, said.verb, Duration(slowest.ns), said.what,
-                        Duration(slowest.usual_ns)));
+            fmt::format("{} {}{} {}{} per step for {} {}, the others {}: they wait for {}", who,
+                        said.verb, one ? "s" : "", one ? "" : "up to ", Duration(slow.ns),
+                        one ? "its" : "their", said.what, Duration(slow.usual_ns),
+                        one ? "it" : "the slowest"));
   for (const auto& [rank, ns] : means) {
     Show(draft, Evidence::Kind::kStep, fmt::format("rank {}: {} per step", rank, Duration(ns)));
   }
   RecommendUnpriced(
       draft,
-      fmt::format("check rank {}'s machine (clock, other load, disk) and its part of the data",
-                  slowest.rank),
+      fmt::format("check the machine{} of {} (clock, other load, disk) and {} part of the data",
+                  one ? "" : "s", who, one ? "its" : "their"),
       {}, "no knob changes the cause: compare the ranks' runs");
   drafts.push_back(std::move(draft));
 }
@@ -86,17 +104,16 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   const bool together = KeepPace(steps);
   if (model::IsJob(c.run) && !together) return;
   const NsByRank own = MeansOf(c, Own);
-  const Slowest worker = SlowestOf(own);
-  if (worker.usual_ns > 0 && worker.ns >= kSlowRank * worker.usual_ns) {
-    return Add(c, worker, 1 - worker.usual_ns / worker.ns, {"takes", "own work"}, own, drafts);
+  const SlowRanks workers = SlowOf(own, kSlowRank);
+  if (!workers.ranks.empty() && workers.usual_ns > 0) {
+    return Add(c, workers, 1 - workers.usual_ns / workers.ns, kWorks, own, drafts);
   }
   // Where a trace does not tell the others' waiting from their work, the input does.
   if (own != steps || !together) return;
   const NsByRank input = MeansOf(c, Input);
-  const Slowest fed = SlowestOf(input);
-  const double more = (fed.ns - fed.usual_ns) / steps.at(fed.rank);
-  if (fed.ns < kSlowInputOfRank * fed.usual_ns || more < kSlowInputShare) return;
-  Add(c, fed, more, {"waits", "input"}, input, drafts);
+  const SlowRanks fed = SlowOf(input, kSlowInputOfRank);
+  const double more = fed.ranks.empty() ? 0 : (fed.ns - fed.usual_ns) / steps.at(fed.ranks.front());
+  if (more >= kSlowInputShare) Add(c, fed, more, kWaits, input, drafts);
 }
 
 }  // namespace

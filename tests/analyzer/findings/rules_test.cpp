@@ -311,6 +311,43 @@ TEST_SUITE("fast") {
     CHECK(waits.find("for up to 30.0% it is ready without a core") != std::string::npos);
   }
 
+  TEST_CASE("slow-rank: several of them, also where they are the most") {
+    // What each waits for the others, of steps of 10 ms.
+    const auto said = [](const std::vector<int64_t>& waits_ms) {
+      CaseBuilder builder;
+      for (size_t i = 0; i < builder.attribution.steps.size(); ++i) {
+        auto& step = builder.attribution.steps[i];
+        step.rank = static_cast<uint32_t>(i % waits_ms.size());
+        step.ns[At(Category::kCommunication)] = waits_ms[step.rank] * 1'000'000;
+      }
+      const auto finding = builder.FindingOf("slow-rank");
+      return finding.has_value() ? finding->text : "";
+    };
+    CHECK(said({4, 4, 0, 4}).starts_with("rank 2 takes 10 ms per step for its own work"));
+    CHECK(said({4, 0, 4, 1, 4}).starts_with("ranks 1, 3 take up to 10 ms"));
+    CHECK(said({0, 4, 0, 4, 0}).starts_with("ranks 0, 2, 4 take up to 10 ms"));
+    CHECK(said({4, 0, 0, 0, 0}).empty());  // one is faster than all others
+    CHECK(said({4, 4, 4, 4}).empty());
+  }
+
+  TEST_CASE("compute-bound: what a job's loop does behind its optimizer's step") {
+    CaseBuilder builder;
+    builder.attribution.devices.clear();
+    builder.attribution.kernels.clear();
+    builder.run.info.job.command = {"python", "train.py"};
+    auto& trainer = builder.UseOf("trainer");
+    trainer.elements = CaseBuilder::kSteps;
+    const auto told = [&](double utilization) {
+      trainer.utilization = utilization;
+      return builder.FindingOf("compute-bound")->text.find("its optimizer has already stepped") !=
+             std::string::npos;
+    };
+    CHECK(told(0.2));
+    CHECK_FALSE(told(0.95));
+    builder.run.info.job = {};  // a pipeline's trainer does nothing else
+    CHECK_FALSE(told(0.2));
+  }
+
   TEST_CASE("balanced: nothing is worth changing") {
     CaseBuilder builder;
     for (const auto& name : {"decode", "augment", "read"}) {
