@@ -7,6 +7,14 @@
 namespace stallscope::findings::map_parallelism {
 namespace {
 
+// TensorFlow may fuse a map with the batch behind it, and works on single elements there.
+constexpr double kElements = 0.75;  // per sample
+
+std::string_view UnitOf(StageRole role, const attribution::StageUse& use) {
+  return role == StageRole::kBatch && use.items_per_sample < kElements ? "per batch"
+                                                                       : "per element";
+}
+
 bool Automatic(const Case& c, StageId stage) {
   const auto node = model::NodeOf(c.run, c.run.stages[stage.value]);
   if (node && node->calls == R"("autotune")") return true;
@@ -43,7 +51,7 @@ void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
       Show(draft, Evidence::Kind::kSpans,
            fmt::format("{}: {} busy {} of the time, {} {}", stage.name, has,
                        Percent(use->utilization), Duration(use->service_ns.mean),
-                       role == StageRole::kBatch ? "per batch" : "per element"));
+                       UnitOf(role, *use)));
     }
     draft.args.value = WorkersInCode(c, workers);
     Patch patch = StageSetting(c, stage.id, "parallelism", workers);

@@ -20,8 +20,8 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
     Show(draft, Evidence::Kind::kSpans,
          fmt::format("{}: {} per batch on each side", stage.name, Duration(use->service_ns.mean)));
     RecommendUnpriced(draft,
-                      "send less: tensors instead of lists or NumPy arrays, uint8 instead of "
-                      "float32, collated in the worker",
+                      "send less: no lists or NumPy arrays where tensors will do, uint8 instead of "
+                      "float32, few large tensors per batch instead of many small ones",
                       Patch(), "stallscope cannot predict how much smaller the batches could be");
     drafts.push_back(std::move(draft));
   }

@@ -135,6 +135,24 @@ TEST_SUITE("fast") {
     CHECK_FALSE(finding->recommendation->gain.has_value());
   }
 
+  TEST_CASE("imported run: a map that was fused with its batch works on elements") {
+    const auto unit = [](double items_per_sample) -> std::string {
+      CaseBuilder builder;
+      builder.with_spec = false;
+      builder.run.info.imported_from = "xplane";
+      builder.run.stages[builder.IdOf("batch").value].kind = "MapAndBatch";
+      builder.Stall("batch", stallscope::attribution::Cause::kBlocked, 0.5);
+      builder.attribution.cpu.cores = 8;
+      builder.UseOf("batch").items_per_sample = items_per_sample;
+      const auto finding = builder.FindingOf("map-parallelism");
+      REQUIRE(finding.has_value());
+      const std::string& text = finding->evidence.front().text;
+      return text.substr(text.rfind("per "));
+    };
+    CHECK(unit(1) == "per element");
+    CHECK(unit(1.0 / CaseBuilder::kBatch) == "per batch");
+  }
+
   TEST_CASE("imported run: no more workers than cores for work that may need one") {
     // The trainer could keep 8 workers busy.
     const auto workers = [](double cores, bool cpu_time) -> std::string {
