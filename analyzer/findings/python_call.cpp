@@ -251,10 +251,20 @@ size_t MostColumns(std::string_view source) {
   return std::clamp(longest, kLineByPep8, kLongestLine);
 }
 
+// As between the call's other arguments on a line: "," or ", ".
+std::string CommaOf(std::string_view source, const PythonCall& call) {
+  for (size_t i = call.arguments.size(); i-- > 1;) {
+    const size_t begin = call.arguments[i].begin;
+    if (source[begin - 1] == ',') return ",";
+    if (source[begin - 1] == ' ' && !BeginsLine(source, begin)) return ", ";
+  }
+  return ", ";
+}
+
 // Adds it to the last argument's line, or to the next line if that gets too long.
 std::string WithinLine(std::string_view source, const PythonCall& call, const std::string& text) {
   const PythonArgument& last = call.arguments.back();
-  std::string added = Inserted(source, last.end, ", " + text);
+  std::string added = Inserted(source, last.end, CommaOf(source, call) + text);
   const size_t begin = LineBegin(added, last.end);
   const size_t width = words::TextWidth(added.substr(begin, LineEnd(added, last.end) - begin));
   if (width <= MostColumns(source)) return added;
