@@ -279,22 +279,6 @@ bool RepeatsInWorkers(const model::Loader& loader) {
   return model::SettingsOf(loader.info).contains("whole_in_each_worker");
 }
 
-bool TakesFileLock(std::string_view op) {
-  constexpr std::array kTakeOne = {"fcntl.flock", "fcntl.lockf", "FileLock.acquire"};
-  return std::any_of(kTakeOne.begin(), kTakeOne.end(),
-                     [&](const char* name) { return op.ends_with(name); });
-}
-
-double InFileLocks(const Case& c, StageId stage) {
-  const attribution::StageUse* const use = UseOf(c, stage);
-  if (use == nullptr || use->sampled_ns <= 0) return 0;
-  double waits = 0;
-  for (const auto& op : use->ops) {
-    if (TakesFileLock(op.name)) waits += static_cast<double>(op.ns - op.cpu_ns);
-  }
-  return waits / static_cast<double>(use->sampled_ns);
-}
-
 std::string SharedLockOf(const Case& c, StageId stage) {
   const attribution::StageUse* const use = UseOf(c, stage);
   if (use == nullptr) return "";

@@ -75,10 +75,6 @@ const model::Loader* JobLoaderOf(const Case& c, StageId stage);
 int64_t ShardsOf(const model::Loader& loader);
 // Each worker yields all of the job's data set, a stream: so its code shows.
 bool RepeatsInWorkers(const model::Loader& loader);
-// An op that takes a lock of a file ("fcntl.flock"), which lets one process in at a time.
-bool TakesFileLock(std::string_view op);
-// The part of a stage's work that waits in such ops.
-double InFileLocks(const Case& c, StageId stage);
 // "multiprocessing.Lock (data.py:31)"; empty if the trace does not show it.
 std::string SharedLockOf(const Case& c, StageId stage);
 // "Resize (train.py:12)", without the place where that is unknown.

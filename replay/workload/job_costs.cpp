@@ -9,6 +9,7 @@
 #include <utility>
 #include <variant>
 
+#include "analyzer/attribution/file_locks.h"
 #include "analyzer/attribution/intervals.h"
 #include "analyzer/attribution/window.h"
 #include "analyzer/base/math.h"
@@ -432,7 +433,7 @@ void JobReader::TakeLocks() {
     const auto busy = static_cast<double>(use.busy_ns);
     work += busy;
     held += busy * use.held.value_or(0);
-    waits += static_cast<double>(use.lock_ns);
+    waits += static_cast<double>(use.lock_ns) + attribution::InFileLocks(use) * busy;
   }
   if (work <= 0) return;
   costs_.held = held > 0 ? held / work : waits > attribution::kTakeTurns * work ? 1 : 0;

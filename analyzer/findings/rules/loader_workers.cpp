@@ -5,6 +5,7 @@
 
 #include <fmt/ranges.h>
 
+#include "analyzer/attribution/file_locks.h"
 #include "analyzer/findings/restarts.h"
 #include "analyzer/findings/rules/rule.h"
 #include "analyzer/model/job_spec.h"
@@ -75,7 +76,7 @@ std::optional<int64_t> MostOfAll(const Case& c, const std::vector<StageId>& stag
     const attribution::StageUse& use = *UseOf(c, stage);
     const auto busy = static_cast<double>(use.busy_ns);
     work += busy;
-    waits += static_cast<double>(use.lock_ns) + InFileLocks(c, stage) * busy;
+    waits += static_cast<double>(use.lock_ns) + attribution::InFileLocks(use) * busy;
     const double part = use.held.value_or(0);
     held += part >= kHeldLock ? busy * part : 0;
   }

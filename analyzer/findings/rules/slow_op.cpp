@@ -1,4 +1,5 @@
 // Row 17: one op of a job's own code takes most of what its loader does.
+#include "analyzer/attribution/file_locks.h"
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::slow_op {
@@ -43,7 +44,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
                        Percent(line.share), op.name, Counted(line.samples, "time")));
     }
     const bool held = attribution::IsHeldLock(op.name);
-    if (held || (TakesFileLock(op.name) && waited >= 0.5)) {
+    if (held || (attribution::TakesFileLock(op.name) && waited >= 0.5)) {
       RecommendUnpriced(
           draft,
           fmt::format("take {} for less of the work: while one worker has it, the others wait",

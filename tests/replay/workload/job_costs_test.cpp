@@ -101,6 +101,8 @@ struct Profiled : RunBuilder {
   TrackId stream = Stream();
   TrackId fetches = main;
   int64_t early = 0;  // a fetch begins before the request
+  std::string op;     // within each fetch
+  int64_t op_ns = 0;
 
   Run Made(uint64_t opened = 12, uint64_t steps = 30) {
     run.info.job.command = {"python", "train.py"};
@@ -121,6 +123,8 @@ struct Profiled : RunBuilder {
       if (i == opened + 6) Mark(stallscope::model::kProfilerStop, now);
       const int64_t received = now + 10 * kMs;
       const int64_t done = received + (profiled ? 8 : 5) * kMs;
+      // Ops come before the work around them.
+      if (!op.empty()) Op(fetches, fetch, Text(op), now, now + op_ns, {.item = i});
       Work(fetches, fetch, now - early, received, {.item = i});
       Work(main, trainer, received, done, {.item = i});
       if (profiled) {
@@ -306,6 +310,21 @@ TEST_SUITE("fast") {
     };
     CHECK(hands_out(4 * Profiled::kMs) == 0);
     CHECK(hands_out(-2 * Profiled::kMs) == 2 * Profiled::kMs);  // it fetches for eight of ten
+  }
+
+  TEST_CASE("job costs: who waits for locks of files takes turns") {
+    const auto held = [](const std::string& op, int64_t ns) {
+      Profiled scene;
+      scene.op = op;
+      scene.op_ns = ns;
+      const Run run = scene.Made(1000);
+      const auto built = BuildWorkload(run, Attribute(run));
+      REQUIRE(built.ok());
+      return built.value().recorded->job->held;
+    };
+    CHECK(held("fcntl.flock", 6 * Profiled::kMs) == 1);
+    CHECK(held("fcntl.flock", Profiled::kMs / 2) == 0);  // it is free nearly each time
+    CHECK(held("Image.open", 6 * Profiled::kMs) == 0);
   }
 
   TEST_CASE("job costs: an evaluation within a pass is a pause after its step") {
