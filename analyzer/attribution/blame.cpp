@@ -1,6 +1,7 @@
 #include "analyzer/attribution/blame.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <numeric>
@@ -290,11 +291,17 @@ class Blamer {
 
   Shares Explain(const Stall& stall, std::vector<ChainLink>* links = nullptr) const {
     const trace::Step& step = input_.run.rows.steps[stall.row];
-    const std::vector<ItemPaths::Node> path = paths_.Of(step.batch);
     Shares raw;
     raw.KeepLinks(links);
-    for (const Interval& piece : stall.pieces) {
-      walk_.ExplainStall(path, step.track, piece, raw);
+    int64_t since_ns = std::numeric_limits<int64_t>::min();
+    for (const ItemPaths::Awaited& awaited : paths_.AwaitedWith(step.batch)) {
+      const std::vector<ItemPaths::Node> path = paths_.Of(awaited.batch);
+      for (const Interval& piece : stall.pieces) {
+        const Interval part{std::max(piece.start_ns, since_ns),
+                            std::min(piece.end_ns, awaited.until_ns)};
+        if (part.ns() > 0) walk_.ExplainStall(path, step.track, part, raw);
+      }
+      since_ns = awaited.until_ns;
     }
     return raw;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -81,8 +82,11 @@ ItemPaths::ItemPaths(const model::Run& run, const std::vector<TrackView>& views,
       last_arrival_.emplace(batch.batch.value, batch.last_arrival);
     }
   }
+  FindOthers(run);
   for (const size_t row : step_rows) {
-    for (const ItemId item : Chain(run.rows.steps[row].batch)) work_[item.value];
+    for (const Awaited& each : AwaitedWith(run.rows.steps[row].batch)) {
+      for (const ItemId item : Chain(each.batch)) work_[item.value];
+    }
   }
   MaybeSet needed(work_.size());
   for (const auto& [item, nodes] : work_) needed.Add(item);
@@ -103,6 +107,31 @@ ItemPaths::ItemPaths(const model::Run& run, const std::vector<TrackView>& views,
       work_[views[t].track().spans.item[node.span]].push_back(node);
     }
   }
+}
+
+void ItemPaths::FindOthers(const model::Run& run) {
+  const auto others = model::OtherBatches(run);
+  if (others.empty()) return;
+  std::unordered_map<uint64_t, int64_t> released;
+  for (const trace::Release& release : run.rows.releases) {
+    released[release.item.value] = release.released_ns;
+  }
+  for (const auto& [batch, more] : others) {
+    std::vector<Awaited>& before = before_[batch];
+    for (const ItemId other : more) {
+      const auto at = released.find(other.value);
+      if (at != released.end()) before.push_back({other, at->second});
+    }
+    std::sort(before.begin(), before.end(),
+              [](const Awaited& a, const Awaited& b) { return a.until_ns < b.until_ns; });
+  }
+}
+
+std::vector<ItemPaths::Awaited> ItemPaths::AwaitedWith(ItemId batch) const {
+  const auto before = before_.find(batch.value);
+  std::vector<Awaited> all = before == before_.end() ? std::vector<Awaited>() : before->second;
+  all.push_back({batch, std::numeric_limits<int64_t>::max()});
+  return all;
 }
 
 std::vector<ItemId> ItemPaths::Chain(ItemId batch) const {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "analyzer/attribution/beside.h"
@@ -128,9 +129,30 @@ std::map<uint32_t, Intervals> Startups(const model::Run& run) {
   return AllInOrder(std::move(waits));
 }
 
-// Host work inside a fetch is input_stall, never launch: what a batch's own copy waits for, too.
-void TakeWaitsFrom(const Intervals& waits, Intervals& host) {
-  host = SubtractAll(UnionWithin(std::move(host), kEver), waits);
+// The trainer's work between two batches of one step, as zip(a, b) hands them out, by rank. Sorted,
+// without overlaps.
+std::map<uint32_t, Intervals> WorksBetweenBatches(const model::Run& run) {
+  std::map<uint32_t, Intervals> works;
+  const auto others = model::OtherBatches(run);
+  if (others.empty()) return works;
+  std::unordered_map<uint64_t, const trace::Step*> steps;
+  for (const trace::Step& step : run.rows.steps) {
+    if (others.count(step.batch.value) != 0) steps[step.batch.value] = &step;
+  }
+  for (const model::Track& track : run.tracks) {
+    for (size_t i = 0; i < track.spans.size(); ++i) {
+      const trace::SpanClass& what = run.ClassOf(track, i);
+      if (what.kind != trace::SpanKind::kWork || !model::IsTrainer(run, what.stage)) continue;
+      const auto step = steps.find(track.spans.item[i]);
+      if (step == steps.end() || track.spans.EndNs(i) > step->second->received_ns) continue;
+      works[track.rank].push_back({track.spans.start_ns[i], track.spans.EndNs(i)});
+    }
+  }
+  return AllInOrder(std::move(works));
+}
+
+void Take(const Intervals& what, Intervals& from) {
+  from = SubtractAll(UnionWithin(std::move(from), kEver), what);
 }
 
 // What a rank's host did, which is the same for all of its devices.
@@ -155,11 +177,20 @@ void AddHost(const model::Run& run, const std::set<uint32_t>& with_devices,
     host[At(Category::kLaunch)].push_back({begins, step.issued_ns});
     host[At(Category::kSync)].push_back({step.issued_ns, step.device_done_ns});
   }
+  for (const auto& [rank, works] : WorksBetweenBatches(run)) {
+    Activity& host = hosts[rank];
+    Take(works, host[At(Category::kInputStall)]);
+    if (with_devices.count(rank) != 0) continue;
+    Intervals& compute = host[At(Category::kCompute)];
+    compute.insert(compute.end(), works.begin(), works.end());
+  }
   for (const auto& [rank, intervals] : waits) {
     Activity& host = hosts[rank];
     Intervals& stall = host[At(Category::kInputStall)];
     stall.insert(stall.end(), intervals.begin(), intervals.end());
-    TakeWaitsFrom(intervals, host[At(Category::kCompute)]);
+    // Host work inside a fetch is input_stall, never launch: what a batch's own copy waits for,
+    // too.
+    Take(intervals, host[At(Category::kCompute)]);
   }
   for (auto& [key, activity] : devices) {
     const auto host = hosts.find(key.first);
@@ -169,7 +200,7 @@ void AddHost(const model::Run& run, const std::set<uint32_t>& with_devices,
     }
     const auto wait = waits.find(key.first);
     if (wait != waits.end()) {
-      TakeWaitsFrom(wait->second, activity[At(Category::kLaunch)]);
+      Take(wait->second, activity[At(Category::kLaunch)]);
     }
   }
 }

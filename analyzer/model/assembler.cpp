@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analyzer/base/saturated.h"
+#include "analyzer/model/job_spec.h"
 #include "analyzer/model/ranks.h"
 #include "analyzer/model/row_fields.h"
 #include "analyzer/model/trainers.h"
@@ -417,10 +418,15 @@ void NameTheNameless(Run& run) {
 
 // The loader that fed most steps is the one that is meant where only one is.
 void NameLoaders(Run& run) {
-  constexpr int kLoaderShift = 48;  // in an item's number
+  const auto others = OtherBatches(run);
   for (const trace::Step& step : run.rows.steps) {
-    const uint64_t loader = step.batch.value >> kLoaderShift;
-    if (loader < run.loaders.size()) ++run.loaders[loader].steps;
+    std::set<uint64_t> fed_by = {LoaderOfBatch(step.batch)};
+    if (const auto more = others.find(step.batch.value); more != others.end()) {
+      for (const ItemId batch : more->second) fed_by.insert(LoaderOfBatch(batch));
+    }
+    for (const uint64_t loader : fed_by) {
+      if (loader < run.loaders.size()) ++run.loaders[loader].steps;
+    }
   }
   // Those of other trainers that are the same count with the first of them.
   std::vector<uint64_t> fed(run.loaders.size());

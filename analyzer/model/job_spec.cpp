@@ -66,6 +66,15 @@ std::string CallPlaceOf(const trace::LoaderInfo& info, std::string_view knob) {
   return text ? at->second.substr(1, at->second.size() - 2) : "";
 }
 
+std::unordered_map<uint64_t, std::vector<ItemId>> OtherBatches(const Run& run) {
+  std::unordered_map<uint64_t, std::vector<ItemId>> others;
+  if (!IsJob(run)) return others;
+  for (const trace::Lineage& line : run.rows.lineage) {
+    if (IsTrainer(run, line.stage)) others[line.out.value].push_back(line.in);
+  }
+  return others;
+}
+
 std::string ItemInWords(const Run& run, ItemId item) {
   if (!IsJob(run)) return "element " + std::to_string(item.value);
   const std::string batch = "batch " + std::to_string(item.value & UINT32_MAX);

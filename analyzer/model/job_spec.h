@@ -8,6 +8,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <vector>
 
 #include "analyzer/model/run.h"
 #include "analyzer/spec/spec.h"
@@ -19,6 +21,9 @@ bool IsJob(const Run& run);
 // The pass of a job's batch, unique across loaders, and the loader (collectors/recorder/RING.md).
 constexpr uint64_t PassOfBatch(ItemId batch) { return batch.value >> 32U; }
 constexpr uint64_t LoaderOfBatch(ItemId batch) { return batch.value >> 48U; }
+
+// The batches that a job's steps take beside their own, by that: of a loop over zip(a, b), say.
+std::unordered_map<uint64_t, std::vector<ItemId>> OtherBatches(const Run& run);
 
 // "element 7", or in a job, whose items are batches, "batch 7 of pass 2".
 std::string ItemInWords(const Run& run, ItemId item);

@@ -131,6 +131,34 @@ TEST_SUITE("fast") {
     CHECK(stalled(WaitCause::kEmpty) == std::pair<int64_t, int64_t>(100 + 10, 0));
   }
 
+  TEST_CASE("job: a step that takes a batch of each of two loaders waits for each of them") {
+    // For kOther until 30; then the trainer works on that until 50, and waits for kAwaited.
+    constexpr uint64_t kOther = uint64_t{1} << 48 | 1000;
+    const auto stalled = [](bool together) {
+      JobScene s;
+      s.run.info.job.command = {"python", "train.py"};
+      const StageId second = s.Stage("loader2.fetch", "map", 1);
+      s.run.stages[second.value].loader = LoaderId{1};
+      const TrackId another = s.Thread("worker 0 of loader2", second);
+      s.Work(another, second, 0, 30, {.item = kOther, .cpu = 30});
+      // It is no reason for the first wait that the second batch is made meanwhile.
+      s.Work(s.worker, s.fetch, 5, 28, {.item = kAwaited, .cpu = 23});
+      s.Work(s.worker, s.transport, 90, 100, {.item = kAwaited, .cpu = 10});
+      s.Work(s.worker, s.fetch, 28, 90, {.item = kAwaited, .cpu = 62});
+      s.Work(s.main, s.trainer, 30, 50, {.item = kAwaited, .cpu = 20});
+      s.run.rows.releases.push_back({30, 30, ItemId{kOther}, s.loader});
+      if (together) {
+        s.run.rows.lineage.push_back({ItemId{kOther}, ItemId{kAwaited}, s.trainer});
+      }
+      const Attribution attribution = s.Explain();
+      CHECK(s.Blamed(attribution, s.transport, Cause::kCpu) == 10);
+      return std::pair(s.Blamed(attribution, second, Cause::kCpu),
+                       s.Blamed(attribution, s.fetch, Cause::kCpu));
+    };
+    CHECK(stalled(true) == std::pair<int64_t, int64_t>(30, 40));
+    CHECK(stalled(false).first == 0);
+  }
+
   TEST_CASE("job: a sampler that draws between two steps is a stall, unless for an evaluation") {
     const auto drawn = [](uint64_t steps) {
       JobScene s;

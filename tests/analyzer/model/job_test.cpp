@@ -38,6 +38,25 @@ TEST_SUITE("fast") {
     CHECK(run.stages[2].name == "trainer");
   }
 
+  TEST_CASE("a step that takes batches of two loaders is fed by both") {
+    trace::Chunk chunk;
+    chunk.definitions.run.emplace().job.command = {"python", "train.py"};
+    chunk.definitions.loaders = {{.id = LoaderId{0}}, {.id = LoaderId{1}}, {.id = LoaderId{2}}};
+    chunk.definitions.stages = {{.id = StageId{0}, .name = "trainer", .kind = "trainer"},
+                                {.id = StageId{1}, .name = "fetch", .loader = LoaderId{0}}};
+    chunk.rows.steps = {StepOf(0, 1), StepOf(1, 1)};
+    chunk.rows.lineage = {{StepOf(0, 0).batch, StepOf(0, 1).batch, StageId{0}},
+                          {StepOf(1, 0).batch, StepOf(1, 1).batch, StageId{0}},
+                          {StepOf(0, 2).batch, StepOf(0, 1).batch, StageId{1}}};
+    model::Assembler assembler;
+    REQUIRE(assembler.Add(std::move(chunk)));
+    const model::Run run = assembler.Finish();
+    CHECK(run.loaders[0].steps == 2);
+    CHECK(run.loaders[1].steps == 2);
+    CHECK(run.loaders[2].steps == 0);
+    CHECK(run.loaders[0].name == "loader");
+  }
+
   TEST_CASE("spans that were written late are sorted by their ends") {
     constexpr int64_t kLong = 5'000'000'000;  // too long for the column
     test::TraceBuilder trace;

@@ -17,7 +17,8 @@ cpu = getattr(time, "thread_time_ns")
 
 SLOTS = 8192
 NONE = (1 << 64) - 1
-WORK, WAIT, COST, DURATION, RELEASE, BATCH, STEP, GAP, NAMED = 1, 2, 3, 4, 7, 9, 14, 16, 17
+WORK, WAIT, COST, DURATION, RELEASE, LINEAGE, BATCH = 1, 2, 3, 4, 7, 8, 9
+STEP, GAP, NAMED = 14, 16, 17
 EMPTY, FULL, IO, LOCK, STARTUP = 1, 2, 3, 5, 6  # causes of a wait
 ANNOTATION, OP, EVALUATION = 4, 7, 8  # activities of a named span
 
@@ -134,6 +135,10 @@ def named(activity, name, start, end, stage=None, cpu=0):
 
 def release(stage, item, completed, released):
     return work(stage, item, completed, released, kind=RELEASE)
+
+
+def lineage(stage, item, into):
+    return item, LINEAGE | stage << 8, into
 
 
 def batch(stage, item, size, time, last=NONE):

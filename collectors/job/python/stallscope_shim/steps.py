@@ -6,6 +6,10 @@ handed out until then is held back, up to `_HELD` batches. A batch that is asked
 records no gradients is for evaluation, whoever steps next: Lightning and Accelerate fetch one batch
 ahead, so that counting alone would take two batches of a sanity check for training.
 
+Passes that take turns between two steps of the optimizer, as with zip(a, b), feed one step: its batch is the
+last one, of which the others become a part, and it waits from the first request to the last batch, apart
+from what the trainer does meanwhile.
+
 Each thread that takes batches has steps of its own. If one takes them ahead of another one, whose optimizer
 steps (prefetch_generator), the latter's steps go from one step of the optimizer to the next: it waits only
 for a batch that has not come by then. So do the steps of a loop that trains on batches which it has kept
@@ -30,7 +34,7 @@ _AGAIN = 1 << 31  # in the index of an item: a step on a batch that was trained 
 class Feed:
     """One pass over a loader, as far as it is training."""
 
-    __slots__ = ("loader", "feeds", "chain", "base", "count", "item", "samples")
+    __slots__ = ("loader", "feeds", "first", "chain", "base", "count", "item", "samples")
 
     def __init__(self, loader):
         self.loader = loader
@@ -38,12 +42,13 @@ class Feed:
         self.samples = 0  # of the first one
         self.chain = loader.chain  # of the digest; later passes of the loader may have another one
         self.feeds = False
+        self.first = 0  # how many batches its first step of the optimizer took
         self.base = self.count = 0  # of its items, if they are counted here
 
 
 class _Step:
     __slots__ = ("feed", "item", "samples", "requested", "received", "stepped", "cpu", "done",
-                 "learns")
+                 "learns", "others")
 
 
 class _Here(_local):
@@ -65,6 +70,8 @@ class _Loop:
         self.last = None  # the pass of the last batch
         self.current = None  # the step under way
         self.since = {}  # Feed → batches since the last optimizer step
+        self.turns = False  # several passes took turns before that
+        self.parts = []  # then: their batches since, one step each unless they make one together
         self.held = []  # steps of which it is not known yet whether they are training
         self.optimizer = None  # the id of the one that stepped last on a batch just taken
         self.kept = []  # steps after the end of a pass, of batches that were fetched ahead or kept
@@ -163,7 +170,7 @@ class Trainer:
         time, cpu = ring.now(), ring.cpu()
         if loop.current is not None:
             self._close(loop, time, cpu)
-            if not loop.held:
+            if not (loop.held or loop.parts):
                 loop.ring = None
         if loop.kept:
             loop.kept = []
@@ -189,7 +196,7 @@ class Trainer:
         step = _Step()
         step.feed, step.item, step.samples = feed, item, samples
         step.requested, step.received, step.stepped = requested, time, None
-        step.cpu = cpu
+        step.cpu, step.others = cpu, ()
         if not loop.takes:
             loop.takes = True
             _takes()
@@ -223,7 +230,7 @@ class Trainer:
         step = loop.current
         # Behind a loop, it is the loop's: of a whole pass, or by another thread.
         feed = step.feed if step is not None else loop.last
-        if step is None and feed not in loop.since:
+        if step is None and not loop.since:
             ended = loop.requested or loop.kept
             if feed.feeds and loop is own and ended and loop.optimizer == id(optimizer):
                 self._train_again(loop, feed)
@@ -239,25 +246,43 @@ class Trainer:
             step.stepped = ring.now()
             loop.again = []
         loop.optimizer = id(optimizer)
-        if feed.feeds and len(loop.since) == 1:
-            _, share = loop.since.popitem()
-            self.deepest = max(self.deepest, share)
-            feed.loader.accumulated(share)
-            return
-        # Passes that take turns feed the same step, as with zip(a, b).
-        share = loop.since.get(feed)
-        for other, count in loop.since.items():
-            if other is feed or count == share:
-                other.feeds = True
-        self.deepest = max(self.deepest, share or 0)
-        loop.since.clear()
-        if loop.held:
-            held, loop.held = loop.held, []
-            for step in held:
-                if step.feed.feeds:
-                    self._write(step, loop)
-                else:
-                    loop.held.append(step)
+        taken, loop.since = loop.since, {}
+        if loop.turns:
+            _leave(loop, taken)
+        if feed not in taken:  # an evaluation has come between
+            feed = next(reversed(taken), None)
+        share = taken.get(feed, 0)
+        together = [each for each, count in taken.items() if count == share]
+        self.deepest = max(self.deepest, share)
+        for each in together:
+            if each.feeds:
+                each.loader.accumulated(share)
+            else:
+                each.feeds, each.first = True, share
+        if loop.held or loop.parts or loop.turns or len(together) > 1:
+            self._train(loop, step, len(together), share)
+
+    def _train(self, loop, current, passes, share):
+        """An optimizer has stepped on `share` batches of each of so many passes: none of these is held any
+        longer. If the passes took turns, as with zip(a, b), a batch of each makes one step."""
+        steps = sorted(loop.parts + [step for step in loop.held if step.feed.feeds],
+                       key=lambda step: step.received)
+        loop.parts, loop.held = [], [step for step in loop.held if not step.feed.feeds]
+        if current is not None and current.feed.feeds:
+            steps.append(current)
+        if passes > 1:
+            batches = steps[-share * passes:]
+            turns = len(batches) == share * passes and all(
+                step.feed is batches[i % passes].feed for i, step in enumerate(batches))
+            if turns:
+                steps[-len(batches):] = [
+                    _joined(batches[i:i + passes]) for i in range(0, len(batches), passes)]
+            loop.turns = turns or share == 1
+        elif passes:
+            loop.turns = False
+        for step in steps:
+            if step is not current:
+                self._write(step, loop)
 
     def _train_behind(self, loop):
         """An optimizer has stepped in a thread that takes no batches itself."""
@@ -267,8 +292,8 @@ class Trainer:
             ring.name_thread(stage=loaders.trainer)
             known = []
             for other in list(self.loops.values()):
-                known += other.held + ([] if other.current is None else [other.current])
-                other.held, other.current = [], None
+                known += other.held + other.parts + ([] if other.current is None else [other.current])
+                other.held, other.parts, other.current = [], [], None
             self.behind = _Behind(sorted(known, key=lambda step: step.received))
         step = self.behind.step()
         if step is None:
@@ -337,20 +362,29 @@ class Trainer:
         mine = self.loop()
         for loop in sorted(self.loops.values(), key=lambda each: each is not mine):
             step = loop.current
-            if step is not None and step.stepped is None and self.optimizer and (
-                    step.feed.feeds and loop.since.get(step.feed) == 1):
-                loop.current = None  # the loop ended on a batch that it did not train on
-            elif step is not None:
+            if step is not None:
                 # The job's work after its loop belongs to no step.
                 end, used = (time, cpu) if loop is mine else (step.received, step.cpu)
                 if step.stepped is not None:
                     most = step.cpu + step.stepped - step.received
                     end, used = step.stepped, min(cpu, most) if loop is mine else most
-                self._close(loop, end, used, last=True)
-            for step in loop.held:
-                self._judge(step, loop)
-            loop.held = []
+                if self._is_left(loop, step):
+                    loop.current = None
+                else:
+                    self._close(loop, end, used, last=True)
+            for step in loop.parts + loop.held:
+                if not self._is_left(loop, step):
+                    self._judge(step, loop)
+            loop.parts, loop.held = [], []
         ring.mine().put(ring.now(), ())
+
+    def _is_left(self, loop, step):
+        """The job ends, with a batch that it did not train on: it is this step's, or came ahead of it in
+        a loop that fetches one batch ahead."""
+        feed, loader = step.feed, step.feed.loader
+        if step.stepped is not None:
+            return feed.first - 1 == loader.share == loader.last_share
+        return self.optimizer and feed.feeds and loop.since.get(feed) == 1
 
     def _close(self, loop, time, cpu, last=False):
         step, loop.current = loop.current, None
@@ -358,7 +392,11 @@ class Trainer:
             return
         step.done = time
         step.cpu = cpu - step.cpu
-        if step.feed.feeds:
+        if step.feed.feeds and loop.turns and step.stepped is None:
+            loop.parts.append(step)
+            if len(loop.parts) > max(_HELD, 2 * self.deepest * len(loop.since)):
+                self._write(loop.parts.pop(0), loop)
+        elif step.feed.feeds:
             self._write(step, loop)
         else:
             loop.held.append(step)
@@ -373,7 +411,8 @@ class Trainer:
     def _judge(self, step, loop):
         # torch.compile takes the hooks of optimizers off, and a captured graph replays their steps without
         # one: then gradients tell.
-        if self.optimizer or not step.learns and (self.before or _optimizers and self.learns):
+        if not step.feed.feeds and (
+                self.optimizer or not step.learns and (self.before or _optimizers and self.learns)):
             name = session.string("evaluation")
             out = loop.ring or ring.mine()
             out.put(step.done, ring.named(ring.EVALUATION, name, step.requested, step.done))
@@ -385,13 +424,17 @@ class Trainer:
         out = loop and loop.ring or ring.mine()
         end = step.stepped or step.done
         words = ()
+        for other in step.others:
+            words += ring.work(loaders.trainer, step.item, other.received, other.done, other.cpu)
+            words += ring.lineage(loaders.trainer, other.item, step.item)
         if not step.feed.loader.profiled:
-            words = ring.work(loaders.trainer, step.item, step.received, end, step.cpu)
+            words += ring.work(loaders.trainer, step.item, step.received, end, step.cpu)
         out.put(step.done, words + ring.step(
             step.item, step.requested, step.received, step.done, step.samples, self.count))
         self.count += 1
-        if step.feed.chain is not None:
-            step.feed.chain.steps += 1
+        for each in (*step.others, step):
+            if each.feed.chain is not None:
+                each.feed.chain.steps += 1
 
     def _end_if_reached(self):
         if self.limit and self.count >= self.limit + self.ended:
@@ -427,9 +470,28 @@ def _takes():
 def _again(feed, item, samples, since, time, cpu):
     """A step on a batch that the job has kept: it waits for nothing."""
     step = _Step()
-    step.feed, step.item, step.samples, step.cpu = feed, item, samples, cpu
+    step.feed, step.item, step.samples, step.cpu, step.others = feed, item, samples, cpu, ()
     step.requested = step.received = since
     step.stepped = step.done = time
+    return step
+
+
+def _leave(loop, taken):
+    """Where passes take turns, the end of one ends them all, with batches of the others that are not
+    trained on. That is known once their loaders have begun other passes."""
+    begun = [feed.loader for feed in taken if not feed.feeds]
+    left = [feed for feed in taken if feed.feeds and feed.loader in begun]
+    for feed in left:
+        del taken[feed]
+    loop.parts = [step for step in loop.parts if step.feed not in left]
+
+
+def _joined(batches):
+    """One step that takes all of these, each a step until now."""
+    *others, step = batches
+    step.others = others
+    step.requested = others[0].requested
+    step.samples += sum(other.samples for other in others)
     return step
 
 

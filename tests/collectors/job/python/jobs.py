@@ -804,12 +804,163 @@ def zipped():
         model.step(a)
 
 
+def again_and_again(loader):
+    while True:
+        yield from loader
+
+
+def zipped_workers():
+    """Three loaders, of which each pass over the second is half as long."""
+    model = Model()
+    for a, b, c in zip(DataLoader(Squares(), batch_size=4, **workers()),
+                       again_and_again(DataLoader(Squares(16), batch_size=4, **workers(1))),
+                       DataLoader(Squares(), batch_size=2)):
+        print(digest(b), digest(c))
+        model.step(a)
+
+
+def zipped_with_a_cycle():
+    """The batches of the second are kept after its first pass."""
+    model = Model()
+    for a, b in zip(DataLoader(Squares(), batch_size=4),
+                    itertools.cycle(DataLoader(Squares(12), batch_size=4))):
+        print(digest(b))
+        model.step(a)
+
+
+def zipped_epochs():
+    """The end of the second is the end of the pass, with one more batch of the first each time."""
+    model = Model()
+    longer, check = DataLoader(Squares(), batch_size=4), DataLoader(Squares(80), batch_size=4)
+    for _ in range(3):
+        for a, b in zip(longer, DataLoader(Squares(20), batch_size=4)):
+            print(digest(b))
+            model.step(a)
+        with torch.no_grad():
+            for batch in check:
+                print("check", digest(batch))
+
+
+def zipped_accumulated():
+    model = Model()
+    for i, (a, b) in enumerate(zip(*(DataLoader(Squares(), batch_size=n) for n in (2, 1)))):
+        print(digest(a), digest(b))
+        if i % 4 == 3:
+            model.optimizer.step()
+
+
+def zipped_gan():
+    generator, discriminator = Model(), Model()
+    for _ in range(2):
+        for real, other in zip(*(DataLoader(Squares(), batch_size=n) for n in (4, 2))):
+            discriminator.step(real)
+            generator.step(other)
+
+
+def zipped_with_checks():
+    """Evaluates between the request and the step."""
+    model = Model()
+    check = DataLoader(Squares(40), batch_size=4)
+    for i, (a, b) in enumerate(zip(*(DataLoader(Squares(), batch_size=n) for n in (4, 2)))):
+        if i in (0, 5):
+            with torch.no_grad():
+                for batch in check:
+                    print("check", digest(batch))
+        print(digest(b))
+        model.step(a)
+
+
+def works_between():
+    """Trains on a batch of each loader as it comes."""
+    model = Model()
+    others = iter(DataLoader(SlowToLoad(32, 0.001), batch_size=2))
+    for a in DataLoader(Squares(), batch_size=4):
+        print(digest(a))
+        time.sleep(0.01)
+        model.step(next(others))
+
+
+def alternating():
+    """A step for each batch, of one loader and of the other."""
+    model = Model()
+    for _ in range(2):
+        for a, b in zip_lazily(*(DataLoader(Squares(), batch_size=n) for n in (4, 2))):
+            model.step(next(a))
+            model.step(next(b))
+
+
+def zip_lazily(a, b):
+    ones, others = iter(a), iter(b)
+    for _ in range(8):
+        yield ones, others
+
+
+def one_for_several():
+    """Two batches of the second loader, and a step for each, with every batch of the first."""
+    model = Model()
+    others = iter(DataLoader(Squares(), batch_size=2))
+    for a in DataLoader(Squares(), batch_size=4):
+        for _ in range(2):
+            print(digest(a))
+            model.step(next(others))
+
+
+def zipped_inference():
+    for a, b in zip(*(DataLoader(Squares(), batch_size=n) for n in (4, 2))):
+        print(digest(a), digest(b))
+
+
+def fetches_ahead(steps=None, every=1):
+    """As Accelerate does, to know which batch is the last."""
+    model = Model()
+    count = 0
+    batches = iter(DataLoader(Squares(160), batch_size=4))
+    ahead, more = next(batches), True
+    while more:
+        batch, ahead = ahead, next(batches, None)
+        more = ahead is not None
+        print(digest(batch))
+        count += 1
+        if count % every == 0:
+            model.optimizer.step()
+        if count == steps:
+            break
+
+
+def stops_ahead():
+    fetches_ahead(20)
+
+
+def stops_ahead_and_accumulates():
+    fetches_ahead(20, 2)
+
+
+def stops_behind_its_accumulation():
+    """Without fetching ahead: the last step has fewer batches."""
+    model = Model()
+    for i, batch in enumerate(DataLoader(Squares(160), batch_size=4)):
+        print(digest(batch))
+        if i % 4 == 3 or i == 30:
+            model.optimizer.step()
+        if i == 30:
+            break
+
+
 def accumulated():
     model = Model()
     for i, batch in enumerate(DataLoader(Squares(), batch_size=2)):
         print(digest(batch))
         if i % 4 == 3:
             model.optimizer.step()
+
+
+def passes_in_a_row():
+    """One step for all of their batches."""
+    model = Model()
+    for count in (4, 2, 1):
+        for batch in DataLoader(Squares(4 * count), batch_size=count):
+            print(digest(batch))
+    model.optimizer.step()
 
 
 def accumulated_over_passes():

@@ -150,6 +150,8 @@ def _read_ring(path, process, tid):
                           (low, texts[c & 0xFFFFFFFF]))
         elif kind == "release":
             event = Event(kind, tid, a, a + high, stages[low], c, None, None)
+        elif kind == "lineage":
+            event = Event(kind, tid, 0, 0, stages[low], a, None, c)
         elif kind == "batch":
             event = Event(kind, tid, a, a, stages[low], c, None, high)
         elif kind == "step":

@@ -191,10 +191,75 @@ class Steps(Case):
         spans = [e for _, e in session.events("named") if e.extra[0] == 8]
         self.assertEqual(6, len(spans))
 
+    def steps_of(self, name, **more):
+        shutil.rmtree(self.session, True)
+        session = self.record(name, **more)
+        self.assertEqual([], session.said)
+        for one, next_one in zip(session.steps, session.steps[1:]):
+            self.assertLessEqual(one.end, next_one.start)
+            self.assertEqual(one.extra["index"] + 1, next_one.extra["index"])
+        return session.steps, session
+
+    def check_joined(self, name, counts, samples, evaluated=0):
+        """Each step takes as many batches as `counts` says, of different loaders."""
+        steps, session = self.steps_of(name)
+        others = {step.item: [] for step in steps}
+        for _, link in session.events("lineage"):
+            self.assertEqual("trainer", link.stage)
+            others[link.extra].append(link.item)
+        self.assertEqual(counts, [1 + len(others[step.item]) for step in steps])
+        for item, more in others.items():
+            self.assertEqual(1 + len(more), len({each >> 48 for each in [item, *more]}))
+        self.assertEqual(samples, [step.extra["samples"] for step in steps])
+        self.assertEqual(evaluated,
+                         len([e for _, e in session.events("named") if e.extra[0] == 8]))
+        released = {e.item: e.end for _, e in session.events("release")}
+        for step in steps:  # it waits for each of them
+            self.assertEqual(step.extra["received"], released[step.item])
+            for item in others[step.item]:
+                self.assertTrue(step.start < released[item] < step.extra["received"])
+        return steps, session
+
     def test_loaders_that_take_turns(self):
-        session = self.record("zipped")
-        self.assertEqual(8, len({e.item for e in session.steps if e.item >> 48 == 0}))
-        self.assertFalse([e for _, e in session.events("named") if e.extra[0] == 8])
+        """A batch of each makes one step."""
+        self.check_joined("zipped", [2] * 8, [6] * 8)
+        self.check_joined("zipped_workers", [3] * 8, [10] * 8)
+        self.check_joined("zipped_with_a_cycle", [2] * 3 + [1] * 5, [8] * 3 + [4] * 5)
+        self.check_joined("zipped_gan", [2] * 16, [6] * 16)
+        self.check_joined("zipped_with_checks", [2] * 8, [6] * 8, 20)
+
+    def test_a_batch_that_the_end_of_another_loader_leaves_is_no_step(self):
+        self.check_joined("zipped_epochs", [2] * 15, [8] * 15, 60)
+
+    def test_accumulated_gradients_of_loaders_that_take_turns(self):
+        steps, session = self.check_joined("zipped_accumulated", [2] * 16, [3] * 16)
+        for loader in session.main.of("loader").values():
+            self.assertEqual(4, loader["settings"]["gradient_accumulation"])
+
+    def test_work_between_two_batches_of_a_step_is_the_trainers(self):
+        steps, session = self.check_joined("works_between", [2] * 8, [6] * 8)
+        worked = [e for _, e in session.events("work", "trainer")]
+        for step in steps:
+            self.assertGreater(sum(e.end - e.start for e in worked if e.item == step.item and
+                                   e.end < step.extra["received"]), 10_000_000)
+
+    def test_the_limit_of_loaders_that_take_turns(self):
+        session = self.record("zipped_gan", settings={"steps": 5}, same=False)
+        self.assertEqual((0, ""), (self.code, self.err))
+        self.assertEqual([6] * 5, [step.extra["samples"] for step in session.steps])
+
+    def test_loaders_that_do_not_take_turns(self):
+        """A step for each of their batches; only the first cannot be told from one of both."""
+        self.check_joined("alternating", [1] * 32, [4, 2] * 16)
+        self.check_joined("one_for_several", [2, 1] + [1, 1, 1] * 7, [6, 2] + [4, 2, 2] * 7)
+        self.check_joined("zipped_inference", [1] * 16, [4, 2] * 8)
+        self.check_joined("passes_in_a_row", [1] * 12, [4] * 4 + [2] * 4 + [1] * 4)
+
+    def test_a_batch_that_is_fetched_ahead_and_left_is_no_step(self):
+        for name, count in (("fetches_ahead", 40), ("stops_ahead", 20),
+                            ("stops_ahead_and_accumulates", 20),
+                            ("stops_behind_its_accumulation", 31)):
+            self.assertEqual(count, len(self.steps_of(name)[0]), name)
 
     def test_accumulated_gradients(self):
         session = self.record("accumulated")
@@ -1140,13 +1205,14 @@ class Faults(Case):
                 self.assertIn("batches are timed, but not the stages inside", session.said[0])
                 self.assertEqual([4] * 16, [e.extra["samples"] for e in session.steps])
         renamed("_task_info", "_tasks")
-        for name, steps in (("nested", 3), ("nested_workers", 3), ("zipped", 16)):
+        for name, steps in (("nested", 3), ("nested_workers", 3), ("zipped", 8)):
             with self.subTest(name):
                 shutil.rmtree(self.session, True)
                 session = self.record(name)
                 self.assertEqual(steps, len(session.steps))
+                batches = session.steps + [link for _, link in session.events("lineage")]
                 self.assertEqual(2 if name == "zipped" else 1,
-                                 len({e.item >> 48 for e in session.steps}))
+                                 len({e.item >> 48 for e in batches}))
         session = renamed("_worker_loop", "_work")
         self.assertEqual([], session.said)
         self.assertEqual(list(range(8)), items(session.events("work", "fetch")))
@@ -1323,7 +1389,7 @@ class TorchMore(Torch):
             ("persistent", "spawn", 8, 3), ("subset", "fork", 5, 2), ("zero_getitems", "fork", 8, 2),
             ("batch_sampler", "fork", 3, 2), ("unbatched", "fork", 12, 2))
     others = (("stream", 16), ("looks_around", 0), ("warned", 8), ("failing_zero", 3), ("nested", 3),
-              ("nested_workers", 3), ("zipped", 16), ("accumulated", 16), ("stream_persistent", 16),
+              ("nested_workers", 3), ("zipped", 8), ("accumulated", 16), ("stream_persistent", 16),
               ("forks", 8), ("execs", 12), ("closes_all", 8), ("killed", None))
 
     def test_torchrun(self):
