@@ -1,6 +1,7 @@
 #include "analyzer/findings/spec_view.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "analyzer/findings/facts.h"
@@ -143,40 +144,54 @@ std::optional<NextOp> OpBehind(const Spec& spec, const StageSpec& stage, size_t 
   return std::nullopt;
 }
 
-std::optional<DeviceTail> DeviceTailOf(const Spec& spec) {
-  size_t stage = spec.stages.size();
-  while (stage > 0 && MayFollowDevice(spec.stages[stage - 1])) --stage;
-  if (stage == 0 || stage == spec.stages.size()) return std::nullopt;
-  const auto* map = As<MapSpec>(spec.stages[stage - 1]);
-  if (map == nullptr) return std::nullopt;
-  const std::vector<OpCall> ops = OpsOf(*map);
-  size_t first = ops.size();
-  while (first > 0 && ops[first - 1].op->on_device) --first;
-  const bool sized = OneSizeBefore(spec, stage - 1);
-  const auto sizes = std::find_if(ops.begin(), ops.end(), MakesOneSize);
-  if (!sized && sizes != ops.end()) {
-    first = std::max(first, static_cast<size_t>(sizes - ops.begin()) + 1);
+std::vector<MapTail> DeviceTailOf(const Spec& spec) {
+  std::vector<MapTail> tail;
+  for (size_t stage = spec.stages.size(); stage > 0; --stage) {
+    const StageSpec& at = spec.stages[stage - 1];
+    if (MayFollowDevice(at) || HandsOnAsTheyAre(at, "")) continue;
+    const auto* map = As<MapSpec>(at);
+    if (map == nullptr) break;
+    const std::vector<OpCall> ops = OpsOf(*map);
+    size_t first = ops.size();
+    while (first > 0 && ops[first - 1].op->on_device) --first;
+    const auto sizes = std::find_if(ops.begin(), ops.end(), MakesOneSize);
+    if (sizes != ops.end() && !OneSizeBefore(spec, stage - 1)) {
+      first = std::max(first, static_cast<size_t>(sizes - ops.begin()) + 1);
+    }
+    if (first < ops.size()) tail.push_back({stage - 1, first});
+    if (first > 0) break;
   }
-  if (first == ops.size()) return std::nullopt;
-  return DeviceTail{stage - 1, first};
+  std::reverse(tail.begin(), tail.end());
+  return tail;
 }
 
-Patch OnDevice(const Spec& spec, const DeviceTail& tail) {
-  const StageSpec& stage = spec.stages[tail.stage];
-  const auto& map = std::get<MapSpec>(stage.kind);
-  Patch patch;
-  if (tail.first == 0) {
-    patch.changes.emplace_back(SetTo(stage.name + ".on", "device"));
-    return patch;
+Patch OnDevice(const Spec& spec, const std::vector<MapTail>& tail) {
+  Spec changed = spec;
+  changed.stages.clear();
+  std::vector<StageSpec> moved;
+  auto next = tail.begin();
+  for (size_t i = 0; i < spec.stages.size(); ++i) {
+    StageSpec stage = spec.stages[i];
+    if (next == tail.end() || next->stage != i) {
+      changed.stages.push_back(std::move(stage));
+      continue;
+    }
+    auto& map = std::get<MapSpec>(stage.kind);
+    const size_t first = next++->first;
+    if (first > 0) {
+      const std::vector<OpCall> ops = OpsOf(map);
+      map.ops = Texts(ops, 0, first);
+      changed.stages.push_back(stage);
+      stage.name = FreshName(spec, stage.name + "_device");
+      map = MapSpec{.ops = Texts(ops, first, ops.size())};
+    }
+    map.on = MapOn::kDevice;
+    moved.push_back(std::move(stage));
   }
-  const std::vector<OpCall> ops = OpsOf(map);
-  MapSpec device;
-  device.ops = Texts(ops, tail.first, ops.size());
-  device.on = MapOn::kDevice;
-  patch.changes.emplace_back(SetOps(stage.name, Texts(ops, 0, tail.first)));
-  patch.changes.emplace_back(
-      InsertChange{{FreshName(spec, stage.name + "_device"), device}, Place::After(stage.name)});
-  return patch;
+  auto at = changed.stages.end();
+  while (at != changed.stages.begin() && MayFollowDevice(*std::prev(at))) --at;
+  changed.stages.insert(at, moved.begin(), moved.end());
+  return Diff(spec, changed);
 }
 
 }  // namespace stallscope::findings

@@ -62,14 +62,16 @@ std::optional<NextOp> OpBehind(const Spec& spec, const StageSpec& stage, size_t 
 // An op before this stage makes all elements of the first input the same size.
 bool OneSizeBefore(const Spec& spec, size_t stage);
 
-// The ops at the end of the last map before the batch that a device can run, too, and that leave
-// the batch elements of one size.
-struct DeviceTail {
+// The ops of a map from `first` on.
+struct MapTail {
   size_t stage = 0;  // index of the map
   size_t first = 0;  // op
 };
-std::optional<DeviceTail> DeviceTailOf(const Spec& spec);
-// Gives the ops from `tail.first` on to the device.
-Patch OnDevice(const Spec& spec, const DeviceTail& tail);
+// What a device could run instead of the host, in order: the last ops of the first input, over as
+// many maps as there are, with nothing behind them that needs their result on the host. They leave
+// the batch elements of one size.
+std::vector<MapTail> DeviceTailOf(const Spec& spec);
+// Gives these ops to the device, behind all stages of the host.
+Patch OnDevice(const Spec& spec, const std::vector<MapTail>& tail);
 
 }  // namespace stallscope::findings

@@ -1,6 +1,8 @@
 // Row 16: the host's cores are the bottleneck, and the device could run the last ops of the maps.
 #include <algorithm>
 
+#include <fmt/ranges.h>
+
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::device_preprocessing {
@@ -19,9 +21,9 @@ bool StillBytes(const Spec& spec, size_t stage, size_t op) {
 }
 
 // Pixels would cross the link as floats again, and the trainer's thread would widen them.
-bool LeavesBytes(const Case& c, const DeviceTail& tail) {
+bool LeavesBytes(const Case& c, const MapTail& first) {
   return c.spec->transfer.dtype == TransferDtype::kFloat32 && HasPixels(c) &&
-         StillBytes(*c.spec, tail.stage, tail.first);
+         StillBytes(*c.spec, first.stage, first.first);
 }
 
 // What frameworks call an op on the device; {0} is its size, {1} its type.
@@ -78,35 +80,44 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!c.spec.has_value() || !HasAccelerator(c)) return;
   // There must be room on the device.
   if (Share(c, Category::kCompute) > kLowDeviceUse) return;
-  const std::optional<DeviceTail> tail = DeviceTailOf(*c.spec);
-  if (!tail.has_value()) return;
-  const StageSpec& stage = c.spec->stages[tail->stage];
-  const StageId id = StageNamed(c, stage.name);
-  if (!WorthAt(c, id, {Cause::kCpu, Cause::kCpuContention})) return;
-  const double share = Blamed(c, id);
-  const std::vector<OpCall> ops = OpsOf(std::get<MapSpec>(stage.kind));
-  std::string moved;
+  const std::vector<MapTail> tail = DeviceTailOf(*c.spec);
+  double on_cores = 0;
+  double share = 0;
+  StageId most;
+  std::vector<std::string> maps;
+  std::vector<std::string> moves;  // of each map
   Moved code;
-  for (size_t i = tail->first; i < ops.size(); ++i) {
-    moved += (moved.empty() ? "" : ", ") + ops[i].Text();
-    AddLayers(ops[i], code);
+  for (const MapTail& part : tail) {
+    const StageSpec& stage = c.spec->stages[part.stage];
+    const StageId id = StageNamed(c, stage.name);
+    on_cores += Blamed(c, id, {Cause::kCpu, Cause::kCpuContention});
+    share += Blamed(c, id);
+    if (maps.empty() || Blamed(c, id) > Blamed(c, most)) most = id;
+    maps.push_back(stage.name);
+    const std::vector<OpCall> ops = OpsOf(std::get<MapSpec>(stage.kind));
+    moves.push_back(Joined(ops, part.first, ops.size()));
+    for (size_t i = part.first; i < ops.size(); ++i) AddLayers(ops[i], code);
   }
+  if (!Worth(c, Category::kInputStall) || on_cores < kModerateShare) return;
+  const std::string names = fmt::format("{}", fmt::join(maps, " and "));
   Draft draft =
-      About(c, id, share,
+      About(c, most, share,
             fmt::format("{} of step time is spent waiting for the cores that run {}, while the "
                         "device computes for only {} of it",
-                        Percent(share), stage.name, Percent(Share(c, Category::kCompute))));
-  Show(draft, Evidence::Kind::kSpans,
-       fmt::format("{}: {} can run on the device", stage.name, moved));
+                        Percent(share), names, Percent(Share(c, Category::kCompute))));
+  for (size_t i = 0; i < maps.size(); ++i) {
+    Show(draft, Evidence::Kind::kSpans,
+         fmt::format("{}: {} can run on the device", maps[i], moves[i]));
+  }
   draft.advice = code.args.transforms.empty() ? &kNoCode : code.advice;
   draft.args = std::move(code.args);
-  const std::string text = fmt::format("run {} on the device", moved);
-  Patch patch = OnDevice(*c.spec, *tail);
-  if (LeavesBytes(c, *tail)) patch.changes.emplace_back(SetTo("transfer.dtype", "uint8"));
-  RecommendUnpriced(draft, text, std::move(patch),
+  Patch patch = OnDevice(*c.spec, tail);
+  if (LeavesBytes(c, tail.front())) patch.changes.emplace_back(SetTo("transfer.dtype", "uint8"));
+  RecommendUnpriced(draft, fmt::format("run {} on the device", fmt::join(moves, ", ")),
+                    std::move(patch),
                     fmt::format("the run does not show how much of the time of {} these ops "
                                 "take: replay it with the change",
-                                stage.name));
+                                names));
   drafts.push_back(std::move(draft));
 }
 

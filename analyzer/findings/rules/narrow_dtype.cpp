@@ -36,12 +36,15 @@ std::optional<Narrowing> NarrowingOf(const Case& c) {
     return Narrowing{Setting("transfer.dtype", "uint8"),
                      "copy the bytes, and let the device widen them", 0.25};
   }
-  const std::optional<DeviceTail> tail = DeviceTailOf(spec);
+  std::vector<MapTail> tail = DeviceTailOf(spec);
+  std::erase_if(tail, [&](const MapTail& part) { return part.stage < wide->stage; });
   // All that widens must go over to the device.
-  const bool all = tail.has_value() && tail->stage == wide->stage && tail->first <= wide->op;
+  const bool all =
+      !tail.empty() && tail.front().stage == wide->stage && tail.front().first <= wide->op;
   if (all && HasPixels(c)) {
-    Narrowing narrowing{OnDevice(spec, {wide->stage, wide->op}),
-                        "copy bytes, and widen and normalize on the device", 0.25};
+    tail.front().first = wide->op;
+    Narrowing narrowing{OnDevice(spec, tail), "copy bytes, and widen and normalize on the device",
+                        0.25};
     narrowing.patch.changes.emplace_back(SetTo("transfer.dtype", "uint8"));
     return narrowing;
   }

@@ -146,6 +146,17 @@ std::vector<Scenario> DeviceScenarios() {
        [](CaseBuilder& b) {
          b.attribution.breakdown[attribution::At(Category::kCompute)]->fraction = 0.6;
        }},
+      {"device-preprocessing", "of two maps with a repeat between, the first",
+       [](CaseBuilder& b) {
+         b.spec.stages.insert(b.spec.stages.begin() + 4,
+                              {{"repeat", RepeatSpec{}}, {"norm", MapSpec{.ops = {"normalize"}}}});
+         b.TakeStagesFromSpec();
+         b.Stall("augment", Cause::kCpu, 0.6);
+       },
+       "a filter looks at what it makes",
+       [](CaseBuilder& b) {
+         b.spec.stages[4] = {"repeat", FilterSpec{"min_bytes(9)"}};
+       }},
       {"captured-graph", "kernels are launched one by one", LaunchBound, "the graph is captured",
        [](CaseBuilder& b) { b.spec.trainer.graph = GraphMode::kCaptured; }},
       {"retracing", "half of the steps compile",

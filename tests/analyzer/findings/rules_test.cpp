@@ -1,5 +1,7 @@
 #include "analyzer/findings/rules/rule.h"
 #include "analyzer/model/job_spec.h"
+#include "analyzer/plan/plan.h"
+#include "analyzer/spec/spec_json.h"
 
 #include <doctest/doctest.h>
 
@@ -209,6 +211,51 @@ TEST_SUITE("fast") {
     const auto flipped = code({"resize(64)", "flip"});
     CHECK(flipped.tf_data.find("RandomFlip(\"horizontal\"), model") != std::string::npos);
     CHECK(flipped.tf_data.find("Rescaling") == std::string::npos);
+  }
+
+  TEST_CASE("device-preprocessing: all that can move does, behind the last stage of the host") {
+    // The stages of the changed pipeline, with a mark on those that the device runs.
+    const auto moved = [](const std::string& stages) {
+      CaseBuilder builder;
+      const auto tail = stallscope::ReadSpec(
+          R"({"name": "tail", "stages": [{"name": "read", "source": {"format": "synthetic"}}, )" +
+              stages + R"(, {"name": "batch", "batch": {"size": 32}}]})",
+          "tail");
+      REQUIRE_MESSAGE(tail.ok(), tail.error().Line());
+      builder.spec.stages = tail.value().stages;
+      builder.TakeStagesFromSpec();
+      builder.Stall("augment", stallscope::attribution::Cause::kCpu, 0.6);
+      const auto finding = builder.FindingOf("device-preprocessing");
+      if (!finding.has_value()) return std::string();
+      const auto changed = Apply(builder.spec, finding->recommendation->patch);
+      REQUIRE_MESSAGE(changed.ok(), changed.error().Line());
+      CHECK(stallscope::plan::Lower(changed.value()).ok());
+      std::string way;
+      for (const stallscope::StageSpec& stage : changed.value().stages) {
+        way += (way.empty() ? "" : " ") + stage.name;
+        const auto* map = std::get_if<stallscope::MapSpec>(&stage.kind);
+        if (map != nullptr && map->on == stallscope::MapOn::kDevice) way += "!";
+      }
+      return way;
+    };
+    const std::string augment =
+        R"json({"name": "augment", "map": {"ops": ["color_jitter", "flip"]}})json";
+    const std::string split = R"json({"name": "augment", "map": {"ops": ["busy(9)", "flip"]}})json";
+    const std::string slow = R"json(, {"name": "slow", "map": {"ops": ["busy(9)"]}})json";
+    const std::string norm = R"json(, {"name": "norm", "map": {"ops": ["normalize"]}})json";
+    const std::string again = R"json(, {"name": "again", "repeat": {}})json";
+    const std::string mix = R"json(, {"name": "mix", "shuffle": {"buffer_size": 8}})json";
+    const std::string kept = R"json(, {"name": "kept", "cache": {}})json";
+    const std::string some = R"json(, {"name": "some", "filter": {"op": "min_bytes(9)"}})json";
+    CHECK(moved(augment + norm) == "read augment! norm! batch");
+    CHECK(moved(augment + again + norm) == "read again augment! norm! batch");
+    CHECK(moved(augment + norm + mix) == "read mix augment! norm! batch");
+    // A map may be split.
+    CHECK(moved(split + norm + again) == "read augment again augment_device! norm! batch");
+    // What the device can't run, keeps for a later epoch, or looks at ends what can move.
+    CHECK(moved(augment + slow + norm).empty());
+    CHECK(moved(augment + kept + norm).empty());
+    CHECK(moved(augment + some + norm).empty());
   }
 
   TEST_CASE("shuffle-buffer: what a shard leaves, and what one rank has read, may be all") {
@@ -593,7 +640,7 @@ TEST_SUITE("fast") {
       CHECK(finding->recommendation->costs_nothing == less);
       ++seen;
     }
-    CHECK(seen == 20);
+    CHECK(seen == 21);
   }
 
   TEST_CASE("no prices without pricing") {
