@@ -10,6 +10,7 @@
 #include <set>
 
 #include "analyzer/findings/thresholds.h"
+#include "analyzer/findings/traced_pipeline.h"
 #include "analyzer/model/job_spec.h"
 #include "analyzer/model/ranks.h"
 
@@ -365,7 +366,9 @@ bool HasSeveralEpochs(const Case& c) {
   return std::any_of(elements.begin(), elements.end(), [](const auto& e) { return e.epoch > 0; });
 }
 
-size_t FilesRead(const Case& c) {
+size_t FilesOf(const Case& c, StageId source) {
+  const int64_t found = NumberSettingOf(c, source, "files");
+  if (found > 0) return static_cast<size_t>(found);
   std::set<trace::StringId> files;
   for (const auto& element : c.run.rows.elements) {
     if (element.file != trace::StringId::None()) files.insert(element.file);

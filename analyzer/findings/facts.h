@@ -106,8 +106,9 @@ double MedianStepNs(const Case& c);
 // Elements in one epoch; 0 if the run does not show it.
 uint64_t ElementsOfEpoch(const Case& c);
 bool HasSeveralEpochs(const Case& c);
-// Number of files that were read; 0 if the trace does not show it.
-size_t FilesRead(const Case& c);
+// Number of files of this source, or that were read if it does not give it; 0 if the trace does not
+// show either.
+size_t FilesOf(const Case& c, StageId source);
 // Mean bytes of an element as its source read it; 0 if unknown.
 double BytesOfElement(const Case& c);
 // Mean bytes of a sample in a batch; 0 if unknown.

@@ -165,7 +165,7 @@ struct StageInfo {
   bool ordered = false;
   LoaderId loader = {};  // whose stage it is
   bool tuned = false;    // its framework's tuner chooses the workers, or the capacity of its queue
-  // What an imported trace says of it, in its framework's words: "types" is "uint8".
+  // As in an imported trace: "types" is "uint8". A source's "files": how many its patterns match.
   std::map<std::string, std::string> settings = {};
   bool operator==(const StageInfo&) const = default;
 };

@@ -36,7 +36,7 @@ PipelineBuilder::PipelineBuilder(const plan::Graph& graph, std::vector<SourceFil
   }
 }
 
-PipelineBuilder::Names PipelineBuilder::Define(const plan::RecordedStage& stage) {
+PipelineBuilder::Names PipelineBuilder::Define(const plan::RecordedStage& stage, size_t files) {
   Names names;
   if (context_.recorder == nullptr) return names;
   if (stage.capacity > 0) {
@@ -54,6 +54,8 @@ PipelineBuilder::Names PipelineBuilder::Define(const plan::RecordedStage& stage)
   info.queue = names.queue;
   info.workers = stage.workers;
   info.ordered = stage.ordered;
+  // A short recording reads few of them.
+  if (files > 0) info.settings["files"] = std::to_string(files);
   names.stage = context_.recorder->DefineStage(std::move(info));
   last_.push_back(names.stage);
   return names;
@@ -191,7 +193,7 @@ StagePtr PipelineBuilder::MakeOneSource(const plan::Node& node,
                          std::to_string(source.cycle_length.value));
   }
   const plan::Node settled{{name, source}, {}, false};
-  const Names names = Define(settled).back();
+  const Names names = Define(plan::StagesOf(settled).back(), files);
   if (files == 0) {
     auto runner = std::make_unique<SyntheticRunner>(source, names.stage, context_);
     auto counting = std::make_unique<CountingSource>(static_cast<uint64_t>(source.elements),

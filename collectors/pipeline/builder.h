@@ -56,7 +56,8 @@ class PipelineBuilder {
 
   // Defines a stage behind the one defined last; behind all inputs, if they are zipped and it is
   // the first that is no source.
-  Names Define(const plan::RecordedStage& stage);
+  // `files` are those of a source.
+  Names Define(const plan::RecordedStage& stage, size_t files = 0);
   // All stages of a node; the last one has the queue.
   std::vector<Names> Define(const plan::Node& node);
   QueueId DefineInputLock(const std::string& name);

@@ -61,19 +61,21 @@ void OfTrace(const Case& c, std::vector<Draft>& drafts) {
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!c.spec.has_value()) return OfTrace(c, drafts);
-  if (FilesRead(c) < 2) return;
   const Spec& spec = *c.spec;
+  const std::string& name = spec.stages.front().name;
+  const StageId id = StageNamed(c, name);
+  const size_t among = FilesOf(c, id);
+  if (among < 2) return;
   const auto* source = As<SourceSpec>(spec.stages.front());
   const int64_t batch = BatchOf(spec);
   if (source == nullptr || batch < 2 || source->block_length < batch) return;
   // The buffer holds blocks of several files at once.
   if (ShuffledAmong(spec) >= kFewestShuffledBatches * source->block_length) return;
-  const std::string& name = spec.stages.front().name;
   const int64_t files = std::clamp<int64_t>(source->cycle_length.value, 2, batch);
   const int64_t block = batch / files;
-  Draft draft = OneFile(c, StageNamed(c, name), source->block_length, batch);
+  Draft draft = OneFile(c, id, source->block_length, batch);
   Show(draft, Evidence::Kind::kSpans,
-       fmt::format("{}: {} files, {} interleaved", name, FilesRead(c),
+       fmt::format("{}: {} files, {} interleaved", name, among,
                    std::max<int64_t>(source->cycle_length.value, 1)));
   Patch patch = Setting(name + ".block_length", block);
   if (source->cycle_length.value < files && !source->cycle_length.automatic) {

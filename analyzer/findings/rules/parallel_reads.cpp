@@ -36,7 +36,7 @@ void Check(const Case& c, const Load* load, std::vector<Draft>& drafts) {
     if (IsTuned(c, stage.id)) continue;
     const auto* source = As<SourceSpec>(c, stage.id);
     int64_t most = kMostReaders;
-    if (const size_t files = FilesRead(c); files > 0) {
+    if (const size_t files = FilesOf(c, stage.id); files > 0) {
       most = std::min(most, static_cast<int64_t>(files));
     }
     const int64_t now = use->workers;

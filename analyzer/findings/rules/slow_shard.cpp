@@ -8,10 +8,11 @@ namespace stallscope::findings::slow_shard {
 namespace {
 
 // Reads several files at once, so that the slow one delays no other.
-Patch ReadingAround(const Case& c, size_t files) {
+Patch ReadingAround(const Case& c) {
   if (!c.spec.has_value()) return {};
   const StageSpec& stage = c.spec->stages.front();
   const auto* source = As<SourceSpec>(stage);
+  const size_t files = FilesOf(c, StageNamed(c, stage.name));
   if (source == nullptr || files < 2) return {};
   const int64_t readers = std::min(static_cast<int64_t>(files), kReadersAroundAShard);
   Patch patch;
@@ -59,7 +60,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
                       "read several files at once, in any order, so that the others go on; then "
                       "check where this file is stored and what it holds, and write shards of "
                       "equal size (stallscope convert --shards)",
-                      ReadingAround(c, FilesRead(c)),
+                      ReadingAround(c),
                       "one slow file is too little to predict from: `stallscope replay --verify` "
                       "measures the gain");
     draft.finding.recommendation->only_measured = true;

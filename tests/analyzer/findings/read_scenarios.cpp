@@ -104,6 +104,16 @@ std::vector<Scenario> ReadScenarios() {
        [](CaseBuilder& b) {
          for (auto& element : b.run.rows.elements) element.file = {0};
        }},
+      {"parallel-reads", "a short run ends in the first of sixteen files",
+       [](CaseBuilder& b) {
+         b.SpecOf<SourceSpec>("read").parallelism = {1, false};
+         b.TakeStagesFromSpec();
+         b.ReadElements(200, 1, 100'000);
+         b.run.stages[b.IdOf("read").value].settings["files"] = "16";
+         b.Stall("read", Cause::kIo, 0.4);
+       },
+       "it is the only one",
+       [](CaseBuilder& b) { b.run.stages[b.IdOf("read").value].settings["files"] = "1"; }},
       {"parallel-reads", "two readers that sleep",
        [](CaseBuilder& b) { b.Stall("read", Cause::kBlocked, 0.4); }, "the disk gives no more",
        [](CaseBuilder& b) {

@@ -36,13 +36,14 @@ struct Recorded {
   }
 };
 
-Recorded Record(const std::string& path, const std::string& stages, const std::string& more = "") {
+Recorded Record(const std::string& path, const std::string& stages, const std::string& more = "",
+                int64_t batches = 1'000'000) {
   auto recorder = recorder::Recorder::Start(path, {});
   REQUIRE(recorder.ok());
   Recorded recorded;
   {
     const recorder::ThreadScope scope(recorder.value().get(), "trainer");
-    recorded.run = RunStages(stages, more, 1'000'000, recorder.value().get());
+    recorded.run = RunStages(stages, more, batches, recorder.value().get());
   }
   recorder.value()->Stop();
   recorded.trace = test::ReadTrace(path);
@@ -105,6 +106,28 @@ TEST_SUITE("fast") {
     CHECK(pushed_and_popped.size() == 5);  // read, shuffle, decode, flip, ready
     for (const auto& [queue, counts] : pushed_and_popped) CHECK(counts.first == counts.second);
     CHECK(recorded.trace.Dropped() == 0);
+  }
+
+  TEST_CASE("the trace has the number of a source's files, not only those that were read") {
+    ScratchDir dir;
+    const std::string glob = MakeData(dir / "d", data::DataFormat::kTfRecord);
+    const Recorded recorded =
+        Record(dir / "r.sst",
+               R"({"name": "read", "source": {"format": "tfrecord", "files": [")" + glob +
+                   R"("]}}, {"name": "batch", "batch": {"size": 1}})",
+               "", 1);
+    REQUIRE(!recorded.run.error.has_value());
+    std::set<uint32_t> read;
+    for (const trace::Element& element : recorded.trace.rows.elements) {
+      read.insert(element.file.value);
+    }
+    CHECK(read.size() == 1);
+    for (const trace::Chunk& chunk : recorded.trace.chunks) {
+      for (const trace::StageInfo& stage : chunk.definitions.stages) {
+        CHECK(stage.settings.size() == (stage.name == "read" ? 1 : 0));
+        if (stage.name == "read") CHECK(stage.settings.at("files") == "3");
+      }
+    }
   }
 
   TEST_CASE("zipped sources stand side by side in the trace, and the bytes of both count") {
