@@ -16,6 +16,13 @@ bool WouldHelp(const Case& c, StageId stage, const MapSpec& map) {
   return std::all_of(ops.begin(), ops.end(), IsPerValue) || use->service_ns.mean < kCheapServiceNs;
 }
 
+// It makes nothing of its elements, so that a map may as well be behind it.
+bool HandsOnElements(const Case& c, StageId stage) {
+  const StageRole role = RoleOf(c, stage);
+  return role == StageRole::kShuffle || role == StageRole::kPrefetch ||
+         role == StageRole::kRepeat || role == StageRole::kShard;
+}
+
 void Say(const Case& c, StageId map, Patch patch, std::vector<Draft>& drafts) {
   const double share = BlamedForWork(c, map);
   Draft draft = About(c, map, share,
@@ -25,7 +32,7 @@ void Say(const Case& c, StageId map, Patch patch, std::vector<Draft>& drafts) {
   Show(draft, Evidence::Kind::kSpans,
        fmt::format("{}: {} per element", NameOf(c, map), Duration(UseOf(c, map)->service_ns.mean)));
   RecommendUnpriced(
-      draft, fmt::format("batch before {}, and map whole batches", NameOf(c, map)),
+      draft, fmt::format("move {} behind the batch, and map whole batches", NameOf(c, map)),
       std::move(patch),
       "a run does not show how fast the same work is on whole batches: " + ToMeasure(c));
   draft.finding.recommendation->costs_nothing = true;
@@ -38,7 +45,10 @@ void OfTrace(const Case& c, std::vector<Draft>& drafts) {
   const std::vector<StageId> pipeline = TracedPipeline(c);
   const size_t batch = FirstOf(c, pipeline, StageRole::kBatch);
   if (batch >= pipeline.size()) return;
-  const StageId map = pipeline[WorkBefore(c, pipeline, batch)];
+  size_t behind = batch;
+  while (behind > 1 && HandsOnElements(c, pipeline[behind - 1])) --behind;
+  if (behind == 0) return;
+  const StageId map = pipeline[behind - 1];
   const attribution::StageUse* use = UseOf(c, map);
   if (!IsMap(c, map) || use == nullptr || use->elements == 0) return;
   if (!BytesHandedOn(c, map).has_value() || use->service_ns.mean >= kCheapServiceNs) return;
@@ -48,18 +58,27 @@ void OfTrace(const Case& c, std::vector<Draft>& drafts) {
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!Worth(c, Category::kInputStall)) return;
   if (!c.spec.has_value()) return OfTrace(c, drafts);
-  if (c.spec->rewrites.vectorise) return;
   const Spec& spec = *c.spec;
   const size_t batch = FirstOf<BatchSpec>(spec);
   if (batch == 0 || batch >= spec.stages.size()) return;
-  const StageSpec& before = spec.stages[batch - 1];
+  const auto stage = [&](size_t at) { return StageNamed(c, spec.stages[at].name); };
+  size_t behind = batch;
+  while (behind > 1 && HandsOnElements(c, stage(behind - 1))) --behind;
+  if (spec.rewrites.vectorise && behind == batch) return;
+  const StageSpec& before = spec.stages[behind - 1];
   const auto* map = As<MapSpec>(before);
-  const StageId id = StageNamed(c, before.name);
+  const StageId id = stage(behind - 1);
   if (map == nullptr || map->on == MapOn::kDevice) return;
   // The batch would fail on elements of unequal size.
   if (!OneSizeBefore(spec, batch)) return;
   if (BlamedForWork(c, id) < kModerateShare || !WouldHelp(c, id, *map)) return;
-  Say(c, id, Setting("rewrites.vectorise", true), drafts);
+  Patch patch;
+  // The rewrite moves ops of the stage next to the batch only.
+  if (behind < batch) {
+    patch.changes.emplace_back(MoveChange{before.name, Place::Before(spec.stages[batch].name)});
+  }
+  patch.changes.emplace_back(SetTo("rewrites.vectorise", true));
+  Say(c, id, std::move(patch), drafts);
 }
 
 }  // namespace

@@ -105,6 +105,20 @@ std::vector<Scenario> MapScenarios() {
        },
        "its elements have no one size",
        [](CaseBuilder& b) { b.SpecOf<MapSpec>("augment").ops = {"flip"}; }},
+      {"vectorise", "a shuffle and a repeat between it and the batch",
+       [](CaseBuilder& b) {
+         b.spec.rewrites.vectorise = true;
+         b.spec.stages.insert(b.spec.stages.begin() + 4, {{"norm", MapSpec{.ops = {"normalize"}}},
+                                                          {"mix", ShuffleSpec{.buffer_size = 64}},
+                                                          {"again", RepeatSpec{}}});
+         b.TakeStagesFromSpec();
+         b.Stall("norm", Cause::kCpu, 0.3);
+       },
+       "a filter looks at what it makes",
+       [](CaseBuilder& b) {
+         b.spec.stages[5] = {"mix", FilterSpec{"min_bytes(9)"}};
+         b.run.stages[5].kind = "filter";
+       }},
       {"map-fusion", "two maps of a few microseconds", CheapMaps,
        "one keeps the order and the other does not",
        [](CaseBuilder& b) { b.SpecOf<MapSpec>("decode").deterministic = false; }},

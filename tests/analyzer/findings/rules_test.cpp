@@ -640,7 +640,7 @@ TEST_SUITE("fast") {
       CHECK(finding->recommendation->costs_nothing == less);
       ++seen;
     }
-    CHECK(seen == 21);
+    CHECK(seen == 22);
   }
 
   TEST_CASE("no prices without pricing") {

@@ -131,6 +131,17 @@ std::vector<Scenario> TracedScenarios() {
        },
        "its elements have no one shape",
        [](CaseBuilder& b) { StageOf(b, "Map").settings["shapes"] = "[?]"; }},
+      {"vectorise", "an iterator that does next to nothing, and a shuffle behind it",
+       [](CaseBuilder& b) {
+         TakeTrace(b, {{"TFRecord", "TFRecord"},
+                       {"Map", "ParallelMapV2", {{"shapes", "[64]"}, {"types", "float"}}},
+                       {"Between", "Shuffle"},
+                       {"BatchV2", "BatchV2", {{"batch_size", "32"}}}});
+         b.Stall("Map", Cause::kUnknown, 0.4);
+         b.UseOf("Map").service_ns.mean = 20'000;
+       },
+       "a filter looks at what it makes",
+       [](CaseBuilder& b) { StageOf(b, "Between").kind = "Filter"; }},
       {"vectorise", "an iterator that does next to nothing, again",
        [](CaseBuilder& b) {
          OneMap(b, {{"shapes", "[64]"}, {"types", "float"}});
