@@ -12,11 +12,11 @@ struct Redundant {
 
 // The next op behind `op` of this map that `passes` does not let pass, also in a later map.
 template <class Passes>
-std::optional<OpCall> NextBehind(const Spec& spec, const StageSpec& stage, size_t op,
+std::optional<NextOp> NextBehind(const Spec& spec, const StageSpec& stage, size_t op,
                                  Passes passes) {
   const StageSpec* at = &stage;
   while (std::optional<NextOp> next = OpBehind(spec, *at, op)) {
-    if (!passes(next->call)) return std::move(next->call);
+    if (!passes(next->call)) return next;
     op = next->stages_on == 0 ? op + 1 : 0;
     at = next->stage;
   }
@@ -25,18 +25,19 @@ std::optional<OpCall> NextBehind(const Spec& spec, const StageSpec& stage, size_
 
 // A later op because of which `op` of this map may go. A picture that is enlarged again is blurred,
 // perhaps on purpose.
-std::optional<OpCall> MadeIdleBy(const Spec& spec, const StageSpec& stage, const OpCall& op,
+std::optional<NextOp> MadeIdleBy(const Spec& spec, const StageSpec& stage, const OpCall& op,
                                  size_t at) {
-  std::optional<OpCall> later;
+  std::optional<NextOp> later;
   if (op.name() == "resize") {
     later = NextBehind(spec, stage, at,
                        [](const OpCall& next) { return MovesOnly(next) && !IsCrop(next); });
-    if (later && (later->name() != "resize" || later->Integer("size") >= op.Integer("size"))) {
+    if (later &&
+        (later->call.name() != "resize" || later->call.Integer("size") >= op.Integer("size"))) {
       later.reset();
     }
   } else if (op.name() == "cast" && op.Word("dtype") == "float32") {
     later = NextBehind(spec, stage, at, MovesOnly);
-    if (later && later->name() != "normalize" && later->name() != "scale") later.reset();
+    if (later && later->call.name() != "normalize" && later->call.name() != "scale") later.reset();
   }
   return later;
 }
@@ -61,12 +62,21 @@ constexpr Advice kResizeOnce = {
         R"py(image = tf.image.resize(image, size)  # once, to the size that the model takes)py",
     .pytorch = R"py(v2.Resize(size)  # once, to the size that the model takes)py"};
 
-Draft Idle(const Case& c, StageId map, const std::string& what) {
-  const double share = BlamedForWork(c, map);
-  Draft draft = About(c, map, share,
-                      fmt::format("{} of step time is spent waiting for {}, which runs {}",
-                                  Percent(share), NameOf(c, map), what));
-  ShowWaiting(draft, c, map, share);
+// `also`: maps whose work is more because of the ops.
+Draft Idle(const Case& c, StageId map, const std::string& what,
+           const std::vector<StageId>& also = {}) {
+  double share = BlamedForWork(c, map);
+  std::string names = NameOf(c, map);
+  for (const StageId other : also) {
+    share += BlamedForWork(c, other);
+    names += " and " + NameOf(c, other);
+  }
+  Draft draft =
+      About(c, map, share,
+            fmt::format("{} of step time is spent waiting for {}{} runs {}", Percent(share), names,
+                        also.empty() ? ", which" : ", and " + NameOf(c, map), what));
+  ShowWaiting(draft, c, map, BlamedForWork(c, map));
+  for (const StageId other : also) ShowWaiting(draft, c, other, BlamedForWork(c, other));
   draft.finding.stands_alone = true;
   return draft;
 }
@@ -96,13 +106,21 @@ void OfTrace(const Case& c, std::vector<Draft>& drafts) {
 std::optional<Draft> IdleBecauseOfLater(const Case& c, const StageSpec& stage, const MapSpec& map) {
   std::vector<OpCall> ops = OpsOf(map);
   for (size_t i = 0; i < ops.size(); ++i) {
-    const std::optional<OpCall> later = MadeIdleBy(*c.spec, stage, ops[i], i);
+    const std::optional<NextOp> later = MadeIdleBy(*c.spec, stage, ops[i], i);
     if (!later.has_value()) continue;
+    std::vector<StageId> also;
+    for (const StageSpec* next = &stage; next != later->stage;) {
+      const auto* between = As<MapSpec>(*++next);
+      if (between == nullptr || between->input != map.input) continue;
+      also.push_back(StageNamed(c, next->name));
+    }
     const bool resize = ops[i].name() == "resize";
     Draft draft =
         Idle(c, StageNamed(c, stage.name),
-             resize ? fmt::format("{} and then {} on each image", ops[i].Text(), later->Text())
-                    : fmt::format("{}, which {} does anyway", ops[i].Text(), later->Text()));
+             resize ? fmt::format("{} and then {} on each image", ops[i].Text(), later->call.Text())
+                    : fmt::format("{}, which {} does anyway", ops[i].Text(), later->call.Text()),
+             also);
+    if (draft.finding.share < kModerateShare) continue;
     Patch patch;
     if (ops.size() == 1) {
       patch.changes.emplace_back(RemoveChange{stage.name});
@@ -126,7 +144,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   for (const StageSpec& stage : c.spec->stages) {
     const auto* map = As<MapSpec>(stage);
     const StageId id = StageNamed(c, stage.name);
-    if (map == nullptr || BlamedForWork(c, id) < kModerateShare) continue;
+    if (map == nullptr) continue;
     const std::optional<Redundant> redundant = RedundantIn(*map);
     if (!redundant.has_value()) {
       if (std::optional<Draft> draft = IdleBecauseOfLater(c, stage, *map)) {
@@ -135,6 +153,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
       }
       continue;
     }
+    if (BlamedForWork(c, id) < kModerateShare) continue;
     Draft draft = Idle(c, id, redundant->what);
     RecommendLessWork(draft, c, redundant->advice, Setting("rewrites.constant_folding", true));
     drafts.push_back(std::move(draft));

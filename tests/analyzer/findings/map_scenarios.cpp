@@ -184,6 +184,16 @@ std::vector<Scenario> MapScenarios() {
        [](CaseBuilder& b) {
          b.SpecOf<MapSpec>("augment").ops = {"color_jitter", "normalize"};
        }},
+      {"redundant-work", "a cast of no time, which the slow map behind it does anyway",
+       [](CaseBuilder& b) {
+         b.SpecOf<MapSpec>("decode").ops = {"decode_jpeg", "resize(224)", "cast(float32)"};
+         b.SpecOf<MapSpec>("augment").ops = {"flip", "normalize"};
+         b.Stall("augment", Cause::kCpu, 0.4);
+       },
+       "a cache between keeps its floats",
+       [](CaseBuilder& b) {
+         b.spec.stages.insert(b.spec.stages.begin() + 3, {"keep", CacheSpec{}});
+       }},
       {"late-cast", "floats are flipped",
        [](CaseBuilder& b) {
          b.SpecOf<MapSpec>("augment").ops = {"random_resized_crop(224)", "normalize", "flip"};

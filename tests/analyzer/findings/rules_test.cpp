@@ -640,7 +640,7 @@ TEST_SUITE("fast") {
       CHECK(finding->recommendation->costs_nothing == less);
       ++seen;
     }
-    CHECK(seen == 22);
+    CHECK(seen == 23);
   }
 
   TEST_CASE("no prices without pricing") {

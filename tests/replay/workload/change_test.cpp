@@ -211,6 +211,21 @@ TEST_SUITE("fast") {
     CHECK_FALSE(Patched(R"json([{"op": "remove", "stage": "decode"}])json").unpriceable.empty());
   }
 
+  TEST_CASE("a removed map is priced where what the ops behind it get then has usual times") {
+    const auto without = [](const char* ops) {
+      std::string text = kSpec;
+      text.replace(text.find("\"busy(100)\""), 11, ops);
+      text.replace(text.find(R"json({"name": "batch")json"), 0,
+                   R"json({"name": "norm", "map": {"ops": ["flip", "normalize"]}}, )json");
+      return Patched(R"json([{"op": "remove", "stage": "work"}])json", Base(text, 40'000));
+    };
+    const Changed cast = without(R"json("cast(float32)")json");
+    CHECK(cast.unpriceable == "");
+    REQUIRE(cast.workload.ops != nullptr);
+    CHECK(cast.workload.ops->stages.at("norm").scale < 1);
+    CHECK_FALSE(without(R"json("tokenize(9)")json").unpriceable.empty());
+  }
+
   TEST_CASE("a larger change is less certain, none is certain") {
     CHECK(Set("work.parallelism=2").workload.doubt == 0);
     const double little = Set("work.parallelism=4").workload.doubt;
