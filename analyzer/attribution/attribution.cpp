@@ -161,6 +161,17 @@ void SayProfiled(const model::Run& run, const Attribution& attribution,
 
 }  // namespace
 
+namespace {
+
+SpanTotals Totals(const model::Run& run, const Window& window, const std::vector<TrackView>& views,
+                  const StepBuckets& buckets, unsigned threads, Cancel cancel) {
+  SpanTotals totals = PassOverSpans(views, window, buckets, threads, cancel);
+  LeaveOutWorkAhead(run, views, totals);
+  return totals;
+}
+
+}  // namespace
+
 // What every answer about a window's stalls is derived from. The blame's input points into it.
 struct Groundwork {
   Groundwork(const model::Run& of, const Window& in, std::vector<TrackView> tracks,
@@ -171,7 +182,7 @@ struct Groundwork {
         counters(run, window),
         views(std::move(tracks)),
         buckets(partition.steps),
-        totals(PassOverSpans(views, window, buckets, threads, cancel)),
+        totals(Totals(run, window, views, buckets, threads, cancel)),
         split(views, totals, TimesOfThreads(run, window, counters)),
         serial(SerialStages(run)),
         cpu(UseOfCpu(run, window, counters)) {}

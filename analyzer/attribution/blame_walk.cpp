@@ -65,6 +65,21 @@ bool FillsFor(const model::Run& run, StageId stage, QueueId queue) {
   return producer.known() && run.stages[producer.value].loader == info.loader;
 }
 
+// The native code of a tf.data graph needs no interpreter.
+bool RunsInPython(const model::Run& run, StageId stage) {
+  if (!stage.known() || !run.stages[stage.value].loader.known()) return false;
+  if (model::IsTransport(run, stage)) return true;
+  const size_t loader = run.stages[stage.value].loader.value;
+  return loader < run.loaders.size() && !model::IsTfData(run.loaders[loader].info);
+}
+
+// Whether threads that were on the CPU for `cpu_ns` together were so one at a time, all the time.
+bool TakeTurns(int64_t cpu_ns, Interval part) {
+  constexpr double kNoise = 0.1;
+  const double cores = static_cast<double>(cpu_ns) / static_cast<double>(part.ns());
+  return cores >= 1 - kNoise && cores <= 1 + kNoise;
+}
+
 bool IsStartup(const trace::SpanClass& what) {
   return what.kind == trace::SpanKind::kWait && what.cause == trace::WaitCause::kStartup;
 }
@@ -317,7 +332,7 @@ void BlameWalk::ExplainWork(const TrackView& view, size_t span, Interval part, i
   const trace::SpanClass& what = view.ClassOf(span);
   const StageId stage = what.stage;
   Split split = split_.Of(view, span, part.ns());
-  if (model::IsTransport(run_, stage)) ExplainHeld(view, span, part, depth, split, shares);
+  if (RunsInPython(run_, stage)) ExplainHeld(view, span, part, depth, split, shares);
   shares.Add(stage, Cause::kCpu, split.cpu_ns);
   shares.Add(stage, Cause::kCpuContention, split.contention_ns);
   shares.Add(stage, Cause::kBlocked, split.blocked_ns);
@@ -329,13 +344,18 @@ void BlameWalk::ExplainWork(const TrackView& view, size_t span, Interval part, i
 // Both ends of a transport run in threads beside those that do a process's work, and need its
 // interpreter for each of their many short steps. The receiving end needs the sender's as well: it
 // gets the memory of each array from a thread there. Other batches' transports count as such work.
+// Other work may be off the CPU for reasons of its own: it waited for the interpreter only if the
+// process's threads together were on one core all the time, as those are that take turns.
 void BlameWalk::ExplainHeld(const TrackView& view, size_t span, Interval part, int depth,
                             Split& split, Shares& shares) const {
   const int64_t off_ns = split.contention_ns + split.blocked_ns;
   if (off_ns == 0) return;
+  const bool transport = model::IsTransport(run_, view.ClassOf(span).stage);
   std::set<ProcessId> ends = {view.track().info.process};
-  for (const ItemPaths::Node& node : paths_.WorkOn(ItemId{view.track().spans.item[span]})) {
-    ends.insert(views_[node.track.value].track().info.process);
+  if (transport) {
+    for (const ItemPaths::Node& node : paths_.WorkOn(ItemId{view.track().spans.item[span]})) {
+      ends.insert(views_[node.track.value].track().info.process);
+    }
   }
   Shares held;
   held.KeepLinks(shares.links());
@@ -361,7 +381,7 @@ void BlameWalk::ExplainHeld(const TrackView& view, size_t span, Interval part, i
     }
   }
   const int64_t given_ns = std::min(held_ns, off_ns);
-  if (given_ns == 0) return;
+  if (given_ns == 0 || !(transport || TakeTurns(split.cpu_ns + held_ns, part))) return;
   int64_t left_ns = given_ns;
   for (const Shares::Share& share : held.shares()) {
     const auto part_ns =

@@ -109,8 +109,8 @@ class BlameWalk {
   void Explain(TrackId track, Interval range, int depth, Shares& shares) const;
   void ExplainWork(const TrackView& view, size_t span, Interval part, int depth,
                    Shares& shares) const;
-  // What of a part of a transport goes to the threads that held the interpreter meanwhile; the rest
-  // of it stays in `split`.
+  // What of a part goes to the threads that held the interpreter meanwhile; the rest of it stays in
+  // `split`.
   void ExplainHeld(const TrackView& view, size_t span, Interval part, int depth, Split& split,
                    Shares& shares) const;
   // All of a part for one cause.

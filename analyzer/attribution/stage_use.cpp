@@ -310,6 +310,10 @@ std::vector<StageUse> UseOfStages(const model::Run& run, const Window& window,
     use.serial = serial[i];
     const auto owner = owners.find(stage.id);
     if (owner != owners.end()) use.runs_in = owner->second;
+    if (model::IsTrainer(run, use.runs_in) && threads.contains(use.runs_in)) {
+      // Others only work ahead of it.
+      use.workers = std::min(use.workers, static_cast<uint32_t>(threads.at(use.runs_in).count));
+    }
     const auto mine = work.find(stage.id);
     if (mine != work.end()) {
       use.elements = mine->second.service.count();

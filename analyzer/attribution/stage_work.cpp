@@ -265,6 +265,34 @@ SpanTotals PassOverSpans(const std::vector<TrackView>& views, const Window& wind
   return totals;
 }
 
+void LeaveOutWorkAhead(const model::Run& run, const std::vector<TrackView>& views,
+                       SpanTotals& totals) {
+  const auto is_trainers = [&](size_t track) {
+    return model::IsTrainer(run, views[track].track().info.stage);
+  };
+  std::map<StageId, int64_t> completed;
+  int64_t waits_ns = 0;
+  for (size_t t = 0; t < views.size(); ++t) {
+    if (!is_trainers(t)) continue;
+    waits_ns += totals.tracks[t].empty_ns;
+    for (const auto& [stage, use] : totals.tracks[t].stages) {
+      // Each end of a transport has a part of its own.
+      if (!stage.known() || !run.stages[stage.value].loader.known()) continue;
+      if (!model::IsTransport(run, stage)) completed[stage] += use.own_ns + use.io_ns;
+    }
+  }
+  std::erase_if(completed, [&](const auto& each) { return each.second <= waits_ns; });
+  std::erase_if(totals.work, [&](const auto& each) {
+    const auto& [owner, stage] = each.first;
+    return completed.contains(stage) && !model::IsTrainer(run, owner);
+  });
+  for (size_t t = 0; t < views.size(); ++t) {
+    if (is_trainers(t)) continue;
+    std::erase_if(totals.tracks[t].stages,
+                  [&](const auto& each) { return completed.contains(each.first); });
+  }
+}
+
 WorkSplit::WorkSplit(const std::vector<TrackView>& views, const SpanTotals& totals,
                      const std::vector<ThreadTime>& threads)
     : totals_(totals),

@@ -76,6 +76,12 @@ struct SpanTotals {
 SpanTotals PassOverSpans(const std::vector<TrackView>& views, const Window& window,
                          const StepBuckets& buckets, unsigned threads, Cancel cancel = {});
 
+// Threads of a job's loader may work ahead on what the trainer's own thread then completes. If that
+// takes the trainer longer than its waits for them, only its own work is left of the stage: nobody
+// waits for theirs.
+void LeaveOutWorkAhead(const model::Run& run, const std::vector<TrackView>& views,
+                       SpanTotals& totals);
+
 struct Split {
   int64_t cpu_ns = 0;
   int64_t contention_ns = 0;

@@ -172,17 +172,20 @@ void CheckJob(const Case& c, LoaderId loader, std::vector<Draft>& drafts) {
 struct Helpers {
   std::string_view knob;
   std::string_view name;
+  int64_t now = 0;
 };
 
-// Threads share the trainer's interpreter lock: they help where the work waits. Nothing if the
-// loader has no such setting.
-std::optional<Helpers> HelpersOf(const model::Loader& loader, bool waits) {
+// Threads share the trainer's interpreter lock: they help where the work waits, unless there are
+// some and the trainer's own thread does it nevertheless. Nothing if the loader has no such
+// setting.
+std::optional<Helpers> HelpersOf(const model::Loader& loader, bool waits, bool alone) {
   const LoaderSpec spec = model::LoaderSpecOf(loader.info);
   const auto has = [&](std::string_view knob) {
     return std::find(spec.knobs.begin(), spec.knobs.end(), knob) != spec.knobs.end();
   };
-  if (has("threads") && waits && spec.num_workers == 0) return Helpers{"threads", "threads"};
-  if (has("num_workers")) return Helpers{"num_workers", "processes"};
+  const bool in_threads = waits && spec.num_workers == 0 && !(alone && spec.threads > 0);
+  if (has("threads") && in_threads) return Helpers{"threads", "threads", spec.threads};
+  if (has("num_workers")) return Helpers{"num_workers", "processes", spec.num_workers};
   return std::nullopt;
 }
 
@@ -205,10 +208,10 @@ void CheckLoop(const Case& c, StageId stage, const model::Loader& loader,
   const bool alone = model::IsTrainer(c.run, use.runs_in);
   const double share = Blamed(c, stage, kAnyWork);
   const bool waits = Blamed(c, stage, {Cause::kIo, Cause::kBlocked}) > share / 2;
-  const std::optional<Helpers> helpers = HelpersOf(loader, waits);
+  const std::optional<Helpers> helpers = HelpersOf(loader, waits, alone);
   if (!alone && !helpers) return;
-  const int64_t now = alone ? 0 : std::max<int64_t>(1, WorkersOfRank(c, stage));
-  int64_t wanted = alone ? WorkersToHide(share) : MoreWorkers(share, now, use.utilization);
+  const int64_t now = alone ? 0 : helpers->now;
+  int64_t wanted = now == 0 ? WorkersToHide(share) : MoreWorkers(share, now, use.utilization);
   if (!waits) {
     wanted = std::min(wanted, CoresOfRank(c));
   }
@@ -231,6 +234,9 @@ void CheckLoop(const Case& c, StageId stage, const model::Loader& loader,
   draft.args.value = std::to_string(wanted);
   if (helpers) {
     std::string what = fmt::format("load in {} {}", wanted, helpers->name);
+    if (now == 0 && helpers->knob == "num_workers" && model::IsGrain(loader.info)) {
+      what += ", which grain starts only if the job has parsed absl's flags (absl.app.run)";
+    }
     Patch patch = LoaderSetting(c, stage, helpers->knob, wanted);
     if (const int64_t buffer = helpers->knob == "threads" ? BufferFor(c, loader) : 0; buffer > 0) {
       what += fmt::format(", up to {} elements ahead", buffer);

@@ -1,17 +1,18 @@
 // Row 17: one op of a job's own code takes most of what its loader does.
+#include <algorithm>
+
 #include "analyzer/attribution/file_locks.h"
 #include "analyzer/findings/rules/rule.h"
 
 namespace stallscope::findings::slow_op {
 namespace {
 
-// Of its time; not in a queue for a core, as far as the stage's threads tell.
-double WaitedFor(const attribution::OpUse& op, const attribution::StageUse& stage) {
-  if (op.ns <= 0) return 0;
+// Of its time off the CPU, as much as the stall waited for: not for a core, or for the interpreter
+// that another thread had. `share`: the op's, of step time.
+double WaitedFor(const Case& c, StageId stage, const attribution::OpUse& op, double share) {
+  if (op.ns <= 0 || share <= 0) return 0;
   const double off = 1 - static_cast<double>(op.cpu_ns) / static_cast<double>(op.ns);
-  const auto blocked = static_cast<double>(stage.blocked_ns);
-  const double off_stage = blocked + static_cast<double>(stage.contention_ns);
-  return off_stage > 0 ? off * blocked / off_stage : off;
+  return std::min(off, Blamed(c, stage, {Cause::kBlocked}) / share);
 }
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
@@ -24,7 +25,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
     if (blamed < kModerateShare || of_stage < kSlowOpShare) continue;
     const std::string name = OpWithPlace(op);
     // An imported profile does not show when a thread was on a core.
-    const double waited = KnowsCpu(*use) ? WaitedFor(op, *use) : 0;
+    const double waited = KnowsCpu(*use) ? WaitedFor(c, stage.id, op, blamed * of_stage) : 0;
     Draft draft =
         About(c, stage.id, blamed * of_stage,
               fmt::format("{} of the time in {} goes to {}", Percent(of_stage), stage.name, name));

@@ -231,6 +231,48 @@ TEST_SUITE("fast") {
     CHECK(s.Blamed(attribution, s.transport, Cause::kBlocked) == 0);
   }
 
+  TEST_CASE("job: threads that take turns on one core wait for the interpreter") {
+    const auto explain = [](uint64_t cpu, const char* kind) {
+      JobScene s;
+      s.run.loaders.resize(1);
+      s.run.loaders[0].info.kind = kind;
+      const TrackId second = s.Thread("worker 0, second thread", s.fetch);
+      s.Work(s.worker, s.fetch, 0, 100, {.item = kAwaited, .cpu = 20});
+      s.Work(second, s.fetch, 0, 100, {.item = 1001, .cpu = cpu});
+      s.Wait(s.main, WaitCause::kEmpty, s.queue, 0, 100);
+      for (const TrackId track : {s.worker, second})
+        s.run.tracks[track.value].info.process = ProcessId{1};
+      s.run.tracks[s.main.value].info.process = ProcessId{0};
+      const Attribution attribution = s.Explain();
+      return s.Blamed(attribution, s.fetch, Cause::kBlocked);
+    };
+    CHECK(explain(78, "grain.Iterator") <= 2);
+    CHECK(explain(30, "grain.Iterator") == 80);   // the lock is free for half of the time
+    CHECK(explain(98, "grain.Iterator") == 80);   // more than one core: without the lock
+    CHECK(explain(78, "tf.data.Dataset") == 80);  // native code
+  }
+
+  TEST_CASE("job: what threads do ahead of the trainer's own work is not what it waits for") {
+    for (const bool completes : {true, false}) {
+      JobScene s;
+      const trace::StringId read = s.Text("read");
+      const trace::StringId map = s.Text("map");
+      const int64_t wait = completes ? 20 : 60;
+      s.Op(s.worker, s.fetch, read, 0, 100, {.cpu = 1});
+      s.Work(s.worker, s.fetch, 0, 100, {.item = kAwaited, .cpu = 1});
+      s.Wait(s.main, WaitCause::kEmpty, s.queue, 0, wait);
+      s.Op(s.main, s.fetch, map, wait, 100, {.cpu = 40});
+      s.Work(s.main, s.fetch, wait, 100, {.item = kAwaited, .cpu = 40});
+      const Attribution attribution = s.Explain();
+      const StageUse& fetch = attribution.stages[s.fetch.value];
+      CHECK(fetch.ops.size() == (completes ? 1 : 2));
+      CHECK(fetch.ops[0].name == (completes ? "map" : "read"));
+      CHECK(fetch.busy_ns == (completes ? 80 : 140));
+      if (completes) CHECK(fetch.runs_in == s.trainer);
+      if (completes) CHECK(fetch.workers == 1);
+    }
+  }
+
   TEST_CASE("job: order, where the other worker has no room to go on") {
     JobScene s;
     s.Work(s.worker, s.fetch, 0, 100, {.item = kAwaited, .cpu = 100});

@@ -80,6 +80,14 @@ TEST_SUITE("fast") {
     }
   }
 
+  TEST_CASE("job: an op that waits for the interpreter is to be cheaper") {
+    CaseBuilder b;
+    MakeJob(b, Cause::kCpu);  // the stall waited for the threads that had it
+    AddOps(b, 0.8);
+    b.UseOf("decode").ops[0].cpu_ns = b.UseOf("decode").ops[0].ns / 10;
+    CHECK(Has(b.FindingOf("slow-op")->recommendation->text, "cheaper"));
+  }
+
   TEST_CASE("job: more workers download more at once, but choose no more indices") {
     CaseBuilder b;
     MakeJob(b, Cause::kIo);
@@ -273,6 +281,12 @@ TEST_SUITE("fast") {
     // Threads would share the interpreter lock.
     CHECK(patch(Cause::kCpu, true, both) == Patch{{SetTo("loader.num_workers", int64_t{2})}});
     CHECK(patch(Cause::kCpu, true, R"({"threads":null,"prefetch":null})") == Patch());
+    // Also where threads read ahead of it, or where the work would wait in more of them.
+    const char* const reads = R"({"num_workers":0,"threads":16,"prefetch":500})";
+    CHECK(patch(Cause::kCpu, true, reads) == Patch{{SetTo("loader.num_workers", int64_t{2})}});
+    CHECK(patch(Cause::kBlocked, true, reads) == Patch{{SetTo("loader.num_workers", int64_t{2})}});
+    CHECK(patch(Cause::kCpu, false, reads) == Patch{{SetTo("loader.num_workers", int64_t{2})}});
+    CHECK(Has(found(Cause::kCpu, true, reads)->recommendation->text, "absl's flags"));
     // More of those that there are.
     const char* const threads = R"({"threads":2,"prefetch":64})";
     CHECK(patch(Cause::kBlocked, false, threads) == Patch{{SetTo("loader.threads", int64_t{4})}});

@@ -20,12 +20,13 @@ known = {}  # what a caller knows a call by → the op's id
 def of(callee, caller, line, at=None):
     """The id of the op, by what is called and where."""
     kind = type(callee)
-    code = None
+    code = variables = None
     if kind is types.MethodType:
         code = getattr(callee.__func__, "__code__", None)
+        variables = getattr(callee.__func__, "__globals__", None)
         name = getattr(callee.__func__, "__qualname__", str(kind))
     elif kind is _FUNCTION:
-        code, name = callee.__code__, callee.__qualname__
+        code, name, variables = callee.__code__, callee.__qualname__, callee.__globals__
         if "." not in name and installed(code.co_filename):
             name = callee.__module__.rpartition(".")[2] + "." + name
     elif isinstance(callee, type):
@@ -44,20 +45,34 @@ def of(callee, caller, line, at=None):
         for method in ("forward", "__call__"):
             function = kind.__dict__.get(method)
             code = code or getattr(function, "__code__", None)
-    return define(name, code, caller, line, at)
+    return define(name, code, caller, line, at, variables)
 
 
-def define(name, code, caller, line, at=None):
-    """The id of the op; `at`: where the job calls the library that calls it."""
+def define(name, code, caller, line, at=None, variables=None):
+    """The id of the op; `at`: where the job calls the library that calls it. `variables`: the code's
+    global ones, unless it runs."""
     name = name.replace("<locals>.", "")
-    file = caller.co_filename
-    if code is not None and not installed(code.co_filename):
-        file, line = code.co_filename, code.co_firstlineno
+    file = _file_of(caller)
+    own = _file_of(code, variables) if code is not None else None
+    if own is not None and not installed(own):
+        file, line = own, code.co_firstlineno
     elif at is not None:
-        file, line = at[0].co_filename, at[1]
-    elif code is not None and installed(file):
-        file, line = code.co_filename, code.co_firstlineno
+        file, line = _file_of(at[0]), at[1]
+    elif own is not None and installed(file):
+        file, line = own, code.co_firstlineno
     return session.string(name, session.absolute(file), line)
+
+
+def _file_of(code, variables=None):
+    """Code that cloudpickle has sent from another process does not know its file, but its module does."""
+    if not code.co_filename.startswith("<"):
+        return code.co_filename
+    frame = sys._getframe(1)
+    while frame is not None and variables is None:
+        if frame.f_code is code:
+            variables = frame.f_globals
+        frame = frame.f_back
+    return (variables or {}).get("__file__") or code.co_filename
 
 
 def job_call(caller, sight):

@@ -110,6 +110,7 @@ class _Pass:
         self.feed = steps.Feed(loader)
         self.count = 0
         self.began = None
+        self.waited = bool(loader.workers)  # the last fetch was a wait: the next one may be, too
         self.spans = Spans()
 
     @property
@@ -126,7 +127,7 @@ class _Pass:
         self.at, self.at_cpu = self.began, self.cpu  # where this piece of the fetch begins
         self.spans.resume(self.began, self.cpu)
         # Else the job itself says what is what, or others do it.
-        if not (self.loader.named or self.loader.workers or _elsewhere):
+        if not (self.loader.named or self.waited):
             self.ops.begin(self, self.loader.fetch)
 
     def fetch(self):
@@ -153,7 +154,7 @@ class _Pass:
         if self.began is None:
             return
         here.active = None
-        self.ops.end()
+        words = self.ops.held()
         loader, item = self.loader, self.item
         if not loader.workers and not self.count & (self.count - 1):
             guarded(_look_for_workers, loader)
@@ -161,9 +162,13 @@ class _Pass:
             watcher.end(self.spans.add)  # of a stage in which a generator yields
         time, cpu = ring.now(), ring.cpu()
         self.spans.pause(time, cpu)
-        words = self.spans.words(self.at or self.began, self._stage_words)
         fed = (_elsewhere or loader.workers) and self.inner == ring.NONE
-        if fed and cpu - self.cpu < (time - self.began) // 2:
+        # One that works for it, too, may have to wait for the interpreter or a core for longer.
+        self.waited = fed and cpu - self.cpu < (time - self.began) // 4
+        if self.waited:
+            words = ()  # what it watched was the wait
+        words += self.spans.words(self.at or self.began, self._stage_words)
+        if self.waited:
             words += ring.wait(ring.EMPTY, loader.queue, self.began, time)
         elif self.at is not None:
             words += ring.work(loader.fetch, item, self.at, time, cpu - self.at_cpu)
@@ -284,7 +289,8 @@ class _Maker:
 
     def __init__(self):
         self.loader = self.at = self.dataset = None
-        self.ops = ops.Watcher(1)
+        # The first one of a process, which has yet to learn its loader, makes whole batches.
+        self.ops = ops.Watcher(0 if _latest is None else 1)
         self.spans = Spans()
         self.pending = None  # [start, end, CPU ns] of short work
 

@@ -19,14 +19,15 @@ current = None  # the sample that is being taken in this process
 class _Call:
     """An op under way. `mark`: what its end is known by."""
 
-    __slots__ = ("op", "mark", "native", "depth", "time", "cpu", "inside", "cpu_inside")
+    __slots__ = ("op", "mark", "native", "depth", "time", "cpu", "inside", "cpu_inside", "events")
 
-    def __init__(self, op, mark, native):
+    def __init__(self, op, mark, native, events):
         self.op = op
         self.mark = mark
         self.native = native
         self.depth = 1
         self.inside = self.cpu_inside = 0  # ns of the ops inside
+        self.events = events  # of the sample, before this call and in the ops inside
         # A thread is often preempted where the kernel reads its CPU clock: that is within the op.
         self.time = ring.now()
         self.cpu = ring.cpu()
@@ -40,17 +41,18 @@ class Sample:
         self.thread = get_ident()
         self.stack = []
         self.long = []  # calls that have ended and are not short: (op, start, end, CPU ns, own ns)
-        self.sums = {}  # op → [own ns, own CPU ns], of all calls that have ended
+        self.sums = {}  # op → [own ns, own CPU ns, own events], of all calls that have ended
         self.natives = {}  # op that is no Python function → [calls, the op around the last one]
         self.held = {}  # op of a lock → ns, those of the ops inside included
         self.first = None  # when the first call began
         self.calls = 0
         self.events = 0
+        self.event_ns = 0  # what watching takes per event; 0 where it sees only what counts
         self.lines = None  # a lines.Lines
         self.began = self.ended = ring.now()
 
     def enter(self, op, mark, native=False):
-        self.stack.append(_Call(op, mark, native))
+        self.stack.append(_Call(op, mark, native, self.events))
 
     def leave(self):
         call = self.stack.pop()
@@ -58,8 +60,10 @@ class Sample:
         time = ring.now()
         wall = time - call.time
         self.ended = time
+        events = self.events - call.events
         if self.stack:
             outer = self.stack[-1]
+            outer.events += events
             outer.inside += wall
             outer.cpu_inside += cpu
         own = wall - call.inside
@@ -70,9 +74,10 @@ class Sample:
             self.first = call.time
         if wall >= _SHORT and len(self.long) < MOST:
             self.long.append((call.op, call.time, time, cpu, own))
-        sums = self.sums.setdefault(call.op, [0, 0])
+        sums = self.sums.setdefault(call.op, [0, 0, 0])
         sums[0] += own
         sums[1] += cpu - call.cpu_inside
+        sums[2] += events
         if call.native:
             native = self.natives.setdefault(call.op, [0, None])
             native[0] += 1
@@ -88,15 +93,17 @@ class Sample:
                 name = session.string("stallscope: timing of lines")
                 put(self.ended, ring.named(ring.ANNOTATION, name, self.began, self.ended))
                 return False
-        own = sum(wall for wall, _ in self.sums.values())
-        if own - sum(c[4] for c in self.long) <= own // 10:
+        own = sum(wall for wall, _, _ in self.sums.values())
+        watching = sum(events for _, _, events in self.sums.values()) * self.event_ns
+        if own - sum(c[4] for c in self.long) <= own // 10 and watching <= own // 10:
             for op, start, end, cpu, _ in self.long:
                 put(end, ring.named(ring.OP, op, start, end, stage, cpu))
         else:
             # Many short ones: one span per op with its own time, one behind the other.
             self._fold()
+            self._leave_out_watching()
             time = self.first
-            for op, (wall, cpu) in self.sums.items():
+            for op, (wall, cpu, _) in self.sums.items():
                 if op not in self.held:
                     put(time + wall, ring.named(ring.OP, op, time, time + wall, stage, max(cpu, 0)))
                     time += wall
@@ -108,13 +115,28 @@ class Sample:
         """Gives what cheap native functions took to their callers: nobody can make `dict.get` cheaper, but
         its caller may do without the loop."""
         for op, (calls, around) in self.natives.items():
-            wall, cpu = self.sums[op]
+            wall, cpu, events = self.sums[op]
             # It may have been preempted; a call that waits is no cheap one.
             cheap = cpu < calls * _CHEAP and wall < 8 * calls * _CHEAP
             if cheap and around in self.sums and around != op:
                 self.sums[around][0] += wall
                 self.sums[around][1] += cpu
+                self.sums[around][2] += events
                 del self.sums[op]
+
+    def _leave_out_watching(self):
+        """Takes from each op what watching its calls took. In all they last as long as they did: the ops
+        are parts of the time that the fetch took while it was watched."""
+        without = {op: max(0, wall - events * self.event_ns)
+                   for op, (wall, _, events) in self.sums.items()}
+        whole = sum(wall for wall, _, _ in self.sums.values())
+        left = sum(without.values())
+        if left == 0 or left == whole:
+            return
+        for op, sums in self.sums.items():
+            wall = without[op] * whole // left
+            cpu = max(0, sums[1] - sums[2] * self.event_ns) * whole // left
+            sums[:2] = wall, min(cpu, wall)
 
 
 _LOCK = object()  # in the mark of a lock that is held

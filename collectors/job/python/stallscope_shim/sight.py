@@ -7,13 +7,14 @@ import functools
 import sys
 import types
 
-from .loaders import installed
+from .loaders import _SHIM, installed
 from .watch import own
 
 _ENTRIES = ("__getitem__", "__getitems__", "__iter__", "__next__")
 # Libraries whose data sets are chains of generators: each generator is an op, and so are its calls.
 _CHAINS = ("webdataset", "datasets.iterable_dataset", "torchdata", "torch.utils.data.datapipes.iter")
 _CALLS = ("__call__", "forward")
+_WAITING = ("Prefetch", "ThreadPrefetch", "ProcessPrefetch")  # grain's, and torchdata's Prefetcher
 _HOLD_A_DATA_SET = ("dataset", "source_datapipe", "datasets")
 _GENERATOR = 0x20  # in a code's flags
 _FUNCTION = types.FunctionType
@@ -53,6 +54,7 @@ class Sight:
                 self._chain(next(c for c in _CHAINS if module.startswith(c)))
             if module.startswith("grain."):
                 self._nodes("grain._src.python.dataset.transformations.")
+                self._nodes("grain._src.python.data_loader")
             if module.startswith("torchdata.nodes."):
                 self._nodes("torchdata.nodes.")
             if module.startswith("datasets."):
@@ -62,6 +64,8 @@ class Sight:
             for name, value in list(vars(cls).items()):
                 if isinstance(value, (staticmethod, classmethod)):
                     value = value.__func__
+                if isinstance(value, _FUNCTION) and value.__code__.co_filename.startswith(_SHIM):
+                    value = getattr(value, "__wrapped__", None)  # plain.py watches the class
                 if isinstance(value, _FUNCTION):
                     (self.roots if name in _ENTRIES else self.own).add(value.__code__)
                     if name in _ENTRIES:
@@ -105,29 +109,36 @@ class Sight:
                     self.entries[code] = called
 
     def _nested(self, code):
-        """Functions that a generator defines: they call the job's."""
+        """Functions that a function of the library's defines: they call the job's."""
         for inner in code.co_consts:
-            if isinstance(inner, types.CodeType) and not inner.co_name.startswith("<"):
+            if isinstance(inner, types.CodeType) and (
+                    not inner.co_name.startswith("<") or inner.co_name == "<lambda>"):
                 self.roots.add(inner)
                 self._nested(inner)
 
     def _nodes(self, modules):
-        """For grain and torchdata: adds each node's `__next__`, `next` and `__getitem__`."""
+        """For grain and torchdata: adds each node's `__next__`, `next` and `__getitem__`, and the functions
+        of these modules that call the job's: grain's DataLoader makes a node's function of each operation."""
         if modules in self.chains:
             return
         self.chains.add(modules)
         for name, module in list(sys.modules.items()):
             if not name.startswith(modules):
                 continue
+            for function in [v for v in vars(module).values() if isinstance(v, _FUNCTION)]:
+                if function.__module__ == name:
+                    self._nested(function.__code__)
             for cls in [v for v in vars(module).values() if isinstance(v, type)]:
                 if cls.__module__ != name:
                     continue
+                waits = cls.__name__.strip("_").startswith(_WAITING)
                 for method, function in list(vars(cls).items()):
                     while hasattr(function, "__wrapped__"):
                         function = function.__wrapped__
                     code = getattr(function, "__code__", None)
                     if code is not None:
-                        self.roots.add(code)
+                        # One that waits for threads asks hundreds of them whether they are done.
+                        (self.own if waits else self.roots).add(code)
                         if method in ("__next__", "next", "__getitem__") and (
                                 cls.__name__ != "BaseNode"):  # torchdata's, which calls `next`
                             self.entries[code] = cls.__name__.strip("_")

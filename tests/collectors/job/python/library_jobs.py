@@ -8,6 +8,7 @@ import random
 import sys
 import tarfile
 import tempfile
+import time
 
 import loader_options
 
@@ -22,7 +23,8 @@ def needs(job):
             "hugging_face_few": "datasets", "stateful": "torchdata.stateful_dataloader",
             "mosaic": "streaming", "accelerated": "accelerate", "grain": "grain",
             "grain_processes": "grain", "grain_threads": "grain", "grain_options": "grain",
-            "grain_loader": "grain", "hugging_face_batches": "datasets", "nodes": "torchdata.nodes",
+            "grain_loader": "grain", "grain_operations": "grain", "grain_slow_source": "grain",
+            "hugging_face_batches": "datasets", "nodes": "torchdata.nodes",
             "nodes_processes": "torchdata.nodes", "formatted": "datasets", "interleaved": "datasets",
             "dispatched": "accelerate", "combined": "lightning.pytorch", "trained": "transformers",
             "thread_prefetch": "grain", "unbatched": "webdataset"}[job]
@@ -323,6 +325,54 @@ def grain_options():
     data = grain.MapDataset.source(list(range(32))).map(Plus())
     data = data.to_iter_dataset(loader_options.reading(grain)).batch(4)
     for batch in data.mp_prefetch(loader_options.processes(grain)):
+        print(batch)
+
+
+def grain_operations():
+    """In the loop's thread, behind the threads that read; or in processes."""
+    import grain.python as grain
+    from absl import flags
+
+    flags.FLAGS(["job"])
+
+    class Decode(grain.MapTransform):
+        def map(self, x):
+            return x + sum(range(100000))
+
+    class Keep(grain.FilterTransform):
+        def filter(self, x):
+            return sum(range(10000)) >= 0
+
+    class Jitter(grain.RandomMapTransform):
+        def random_map(self, x, rng):
+            return x + sum(range(10000)) * rng.integers(2)
+
+    source = list(range(160))
+    sampler = grain.IndexSampler(len(source), grain.NoSharding(), num_epochs=1, seed=3)
+    operations = [Decode(), Keep(), Jitter(), grain.Batch(4)]
+    for batch in grain.DataLoader(data_source=source, sampler=sampler, operations=operations,
+                                  worker_count=WORKERS):
+        print(batch)
+
+
+class Slow(list):
+    def __getitem__(self, index):
+        time.sleep(0.01)
+        return super().__getitem__(index)
+
+
+def grain_slow_source():
+    import grain.python as grain
+
+    class Double(grain.MapTransform):
+        def map(self, x):
+            return 2 * x
+
+    source = Slow(range(160))
+    sampler = grain.IndexSampler(len(source), grain.NoSharding(), num_epochs=1, seed=3)
+    reading = grain.ReadOptions(num_threads=2, prefetch_buffer_size=4)
+    for batch in grain.DataLoader(data_source=source, sampler=sampler, read_options=reading,
+                                  operations=[Double(), grain.Batch(4)], worker_count=0):
         print(batch)
 
 

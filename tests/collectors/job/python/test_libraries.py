@@ -271,6 +271,33 @@ class Libraries(LibraryCase):
             loader, "threads", 3, settings["threads_at"]))
         self.assertEqual(3, self.settings(session)["threads"])
 
+    def test_the_operations_of_a_data_loader_of_grain(self):
+        for workers in ("0", "2"):
+            session = self.library("grain_operations", workers)
+            self.assertEqual([], session.said)
+            self.assertEqual(40, len(session.steps))
+            makes = {(p.pid, e.tid) for p, e in session.events("named")
+                     if e.extra[:2] == (7, "grain_operations.Decode.map")}
+            own = (session.main.pid, session.main.pid)
+            self.assertEqual({own} if workers == "0" else set(), makes & {own})
+            self.assertTrue(makes)
+            ops = {name.rpartition("grain_operations.")[2] for name in self.ops(session)}
+            self.assertTrue({"Keep.filter", "Jitter.random_map"} <= ops, ops)
+            for process in session.processes:
+                for op in process.names["op"]:
+                    if "Decode" in op["name"]:  # also where cloudpickle has sent it
+                        self.assertEqual("library_jobs.py", os.path.basename(op["file"]))
+
+    def test_a_wait_for_the_threads_of_grain_has_no_ops(self):
+        session = self.library("grain_slow_source")
+        self.assertEqual([], session.said)
+        own = session.main.pid
+        waits = [e for _, e in session.events("wait") if e.tid == own]
+        self.assertGreater(len(waits), 30)
+        ops = [e for _, e in session.events("named") if e.extra[0] == 7]
+        self.assertEqual([], [e for e in ops if e.tid == own])
+        self.assertIn("Slow.__getitem__", {e.extra[1] for e in ops})
+
     def test_settings_of_a_rerun(self):
         def knobs(**values):
             return {"set": [{"knob": "loader." + k, "value": v} for k, v in values.items()]}
