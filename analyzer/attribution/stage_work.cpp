@@ -281,7 +281,15 @@ void LeaveOutWorkAhead(const model::Run& run, const std::vector<TrackView>& view
       if (!model::IsTransport(run, stage)) completed[stage] += use.own_ns + use.io_ns;
     }
   }
-  std::erase_if(completed, [&](const auto& each) { return each.second <= waits_ns; });
+  std::map<StageId, int64_t> more_cpu;  // of the trainer than of the others
+  for (size_t t = 0; t < views.size(); ++t) {
+    for (const auto& [stage, use] : totals.tracks[t].stages) {
+      more_cpu[stage] += is_trainers(t) ? use.measured_cpu_ns : -use.measured_cpu_ns;
+    }
+  }
+  std::erase_if(completed, [&](const auto& each) {
+    return each.second <= waits_ns || more_cpu[each.first] < 0;
+  });
   std::erase_if(totals.work, [&](const auto& each) {
     const auto& [owner, stage] = each.first;
     return completed.contains(stage) && !model::IsTrainer(run, owner);

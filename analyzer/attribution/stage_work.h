@@ -77,8 +77,8 @@ SpanTotals PassOverSpans(const std::vector<TrackView>& views, const Window& wind
                          const StepBuckets& buckets, unsigned threads, Cancel cancel = {});
 
 // Threads of a job's loader may work ahead on what the trainer's own thread then completes. If that
-// takes the trainer longer than its waits for them, only its own work is left of the stage: nobody
-// waits for theirs.
+// takes the trainer longer than its waits for them, and more CPU time than theirs, which would keep
+// the interpreter from it, only its own work is left of the stage: nobody waits for theirs.
 void LeaveOutWorkAhead(const model::Run& run, const std::vector<TrackView>& views,
                        SpanTotals& totals);
 
