@@ -180,9 +180,10 @@ void AddHost(const model::Run& run, const std::set<uint32_t>& with_devices,
   for (const auto& [rank, works] : WorksBetweenBatches(run)) {
     Activity& host = hosts[rank];
     Take(works, host[At(Category::kInputStall)]);
-    if (with_devices.count(rank) != 0) continue;
-    Intervals& compute = host[At(Category::kCompute)];
-    compute.insert(compute.end(), works.begin(), works.end());
+    // A host with a device launches what that computes.
+    const Category what = with_devices.count(rank) != 0 ? Category::kLaunch : Category::kCompute;
+    Intervals& worked = host[At(what)];
+    worked.insert(worked.end(), works.begin(), works.end());
   }
   for (const auto& [rank, intervals] : waits) {
     Activity& host = hosts[rank];

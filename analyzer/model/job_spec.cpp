@@ -67,10 +67,14 @@ std::string CallPlaceOf(const trace::LoaderInfo& info, std::string_view knob) {
 }
 
 std::unordered_map<uint64_t, std::vector<ItemId>> OtherBatches(const Run& run) {
+  constexpr size_t kMostOthers = 16;  // a damaged trace may say anything
   std::unordered_map<uint64_t, std::vector<ItemId>> others;
   if (!IsJob(run)) return others;
   for (const trace::Lineage& line : run.rows.lineage) {
-    if (IsTrainer(run, line.stage)) others[line.out.value].push_back(line.in);
+    if (!IsTrainer(run, line.stage) || line.in == line.out) continue;
+    std::vector<ItemId>& more = others[line.out.value];
+    const bool known = std::find(more.begin(), more.end(), line.in) != more.end();
+    if (!known && more.size() < kMostOthers) more.push_back(line.in);
   }
   return others;
 }

@@ -131,12 +131,19 @@ void RankLoaders(const Ranks& ranks, const ProcessRanks& processes, Run& run) {
   for (Loader& loader : run.loaders) {
     loader.rank = run.info.rank + processes.Of(loader.info.process).value_or(0);
   }
+  const auto others = OtherBatches(run);
   std::vector<bool> fed(run.loaders.size());
-  for (const trace::Step& step : run.rows.steps) {
-    const uint64_t loader = LoaderOfBatch(step.batch);
-    if (loader >= run.loaders.size() || fed[loader]) continue;
+  const auto feeds = [&](ItemId batch, const trace::Step& step) {
+    const uint64_t loader = LoaderOfBatch(batch);
+    if (loader >= run.loaders.size() || fed[loader]) return;
     fed[loader] = true;
     run.loaders[loader].rank = run.info.rank + ranks.at(TrainerOf(run, step));
+  };
+  for (const trace::Step& step : run.rows.steps) {
+    feeds(step.batch, step);
+    const auto more = others.find(step.batch.value);
+    if (more == others.end()) continue;
+    for (const ItemId batch : more->second) feeds(batch, step);
   }
 }
 

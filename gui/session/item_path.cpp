@@ -13,20 +13,25 @@ bool Has(const std::vector<ItemId>& items, ItemId item) {
   return std::find(items.begin(), items.end(), item) != items.end();
 }
 
+// Batches that one step takes are not made from one another.
+bool IsOfSteps(const model::Run& run, const trace::Lineage& line) {
+  return model::IsTrainer(run, line.stage);
+}
+
 // What the item was made from: of a batch the element that came last.
 ItemId SourceOf(const model::Run& run, ItemId item) {
   for (const trace::Batch& batch : run.rows.batches) {
     if (batch.batch == item && batch.last_arrival.known()) return batch.last_arrival;
   }
   for (const trace::Lineage& line : run.rows.lineage) {
-    if (line.out == item && line.in != item) return line.in;
+    if (line.out == item && line.in != item && !IsOfSteps(run, line)) return line.in;
   }
   return ItemId::None();
 }
 
 ItemId ProductOf(const model::Run& run, ItemId item) {
   for (const trace::Lineage& line : run.rows.lineage) {
-    if (line.in == item && line.out != item) return line.out;
+    if (line.in == item && line.out != item && !IsOfSteps(run, line)) return line.out;
   }
   for (const trace::Batch& batch : run.rows.batches) {
     if (batch.last_arrival == item) return batch.batch;

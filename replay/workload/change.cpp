@@ -240,8 +240,8 @@ class SpecComparison {
 
   void Removed(const std::string& name, const MapSpec& map) {
     const std::vector<OpCall> calls = OpsOf(map);
-    // Without those, stages behind it get values of another type or size, and have usual times for
-    // them (op_change.h).
+    // Without a cast, a resize or a crop the stages behind it get values of another type or size,
+    // for which there are usual times (op_change.h).
     if (std::all_of(calls.begin(), calls.end(), [](const OpCall& op) {
           return StatesItsCost(op) || op.op->batched || MakesOneSize(op);
         })) {

@@ -33,15 +33,13 @@ constexpr std::string_view kFirstLoader = "loader";
 // Of the first loader's steps: those of another one that do not matter.
 constexpr double kFew = 0.02;
 
-// What of these, in the order of their starts, is within the given time. `next` is the first one
+// What of these, sorted and without overlaps, is within the given time. `next` is the first one
 // that may be; times are asked for in their order, too.
-int64_t Within(const std::vector<attribution::Interval>& all, size_t& next,
-               const attribution::Interval& time) {
+int64_t Within(const attribution::Intervals& all, size_t& next, const attribution::Interval& time) {
   while (next < all.size() && all[next].end_ns <= time.start_ns) ++next;
   int64_t ns = 0;
   for (size_t i = next; i < all.size() && all[i].start_ns < time.end_ns; ++i) {
-    ns += std::max<int64_t>(
-        0, std::min(all[i].end_ns, time.end_ns) - std::max(all[i].start_ns, time.start_ns));
+    ns += std::min(all[i].end_ns, time.end_ns) - std::max(all[i].start_ns, time.start_ns);
   }
   return ns;
 }
@@ -209,15 +207,14 @@ void JobReader::TakeAllBatches() {
 
 // Collects the job's work on each batch of an evaluation. Returns its total time.
 double JobReader::TakeEvaluated() {
-  const auto by_start = [](const attribution::Interval& a, const attribution::Interval& b) {
-    return a.start_ns < b.start_ns;
-  };
-  std::sort(record_.own.begin(), record_.own.end(), by_start);
-  std::sort(record_.evaluated.begin(), record_.evaluated.end(), by_start);
+  const attribution::Intervals own_work =
+      attribution::UnionWithin(std::move(record_.own), attribution::kEver);
+  std::sort(record_.evaluated.begin(), record_.evaluated.end(),
+            [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; });
   double ns = 0;
   size_t next = 0;
   for (const attribution::Interval& batch : record_.evaluated) {
-    const int64_t waited = Within(record_.own, next, batch);
+    const int64_t waited = Within(own_work, next, batch);
     if (waited == 0) continue;  // a batch of another loader
     const auto own = static_cast<double>(std::max<int64_t>(0, batch.ns() - waited));
     costs_.steps.push_back(CostOf(own, -1, 0, record_.trainer));
@@ -277,8 +274,8 @@ std::vector<size_t> JobReader::RowsOfSteps() const {
 
 void JobReader::TakeSteps() {
   const auto& steps = run_.rows.steps;
-  std::sort(record_.in_loader.begin(), record_.in_loader.end(),
-            [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; });
+  const attribution::Intervals in_loader =
+      attribution::UnionWithin(std::move(record_.in_loader), attribution::kEver);
   std::vector<double> hand_outs;
   size_t next = 0;
   bool paused = false;
@@ -296,7 +293,7 @@ void JobReader::TakeSteps() {
     costs_.pauses.push_back(goes_on ? PauseBehind(i) : Pause());
     paused = paused || costs_.pauses.back().evaluates_ns + costs_.pauses.back().other_ns > 0;
     // A thread that takes batches ahead of the steps may have begun before this one's request.
-    const int64_t seen = Within(record_.in_loader, next, {step.requested_ns, step.received_ns});
+    const int64_t seen = Within(in_loader, next, {step.requested_ns, step.received_ns});
     hand_outs.push_back(
         std::max(0.0, static_cast<double>(step.received_ns - step.requested_ns - seen)));
   }

@@ -57,9 +57,9 @@ std::string WhoComputes(const Case& c) {
   }
   if (const double behind = BehindOptimizer(c); behind >= kModerateShare) {
     text += fmt::format(
-        ", and for {} its optimizer has already stepped: metrics, logging or checkpoints would "
-        "take "
-        "less if done less often",
+        ", and {} comes after the optimizer's step: metrics, logging or checkpoints, which need "
+        "not "
+        "be in each step, or waits for a device that this trace does not show",
         Percent(behind));
   }
   return text;

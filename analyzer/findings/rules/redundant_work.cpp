@@ -74,7 +74,7 @@ Draft Idle(const Case& c, StageId map, const std::string& what,
   Draft draft =
       About(c, map, share,
             fmt::format("{} of step time is spent waiting for {}{} runs {}", Percent(share), names,
-                        also.empty() ? ", which" : ", and " + NameOf(c, map), what));
+                        also.empty() ? ", which" : " behind it, because " + NameOf(c, map), what));
   ShowWaiting(draft, c, map, BlamedForWork(c, map));
   for (const StageId other : also) ShowWaiting(draft, c, other, BlamedForWork(c, other));
   draft.finding.stands_alone = true;
@@ -112,7 +112,10 @@ std::optional<Draft> IdleBecauseOfLater(const Case& c, const StageSpec& stage, c
     for (const StageSpec* next = &stage; next != later->stage;) {
       const auto* between = As<MapSpec>(*++next);
       if (between == nullptr || between->input != map.input) continue;
-      also.push_back(StageNamed(c, next->name));
+      // Of a map that goes on behind the op, only that much is saved.
+      if (next != later->stage || OpsOf(*between).back().Text() == later->call.Text()) {
+        also.push_back(StageNamed(c, next->name));
+      }
     }
     const bool resize = ops[i].name() == "resize";
     Draft draft =

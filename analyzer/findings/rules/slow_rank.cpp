@@ -33,17 +33,23 @@ int64_t Input(const attribution::StepShare& step) { return step.ns[At(Category::
 
 struct SlowRanks {
   std::vector<uint32_t> ranks;
-  double ns = 0;        // of the slowest
+  uint32_t slowest = 0;
+  double ns = 0;        // of that
   double usual_ns = 0;  // of the others
 };
 
 // Those that take `factor` times as long as the others; none: alike.
 SlowRanks SlowOf(const NsByRank& means, double factor) {
-  std::vector<double> sorted;
-  for (const auto& [rank, ns] : means) sorted.push_back(ns);
-  std::sort(sorted.begin(), sorted.end());
   SlowRanks slow;
-  slow.ns = sorted.back();
+  std::vector<double> sorted;
+  for (const auto& [rank, ns] : means) {
+    if (ns > slow.ns) {
+      slow.slowest = rank;
+      slow.ns = ns;
+    }
+    sorted.push_back(ns);
+  }
+  std::sort(sorted.begin(), sorted.end());
   sorted.pop_back();
   slow.usual_ns = Quantile(sorted, 0.5);
   // If most are slow, a gap separates them from those that are not, which are a third at least.
@@ -69,6 +75,16 @@ bool KeepPace(const NsByRank& steps) {
   return most->second < kSlowRank * least->second;
 }
 
+// "rank 2", "ranks 1, 4, 5 and 12 more".
+std::string WhoAre(const std::vector<uint32_t>& ranks) {
+  constexpr size_t kNamed = 8;
+  const std::vector<uint32_t> named(
+      ranks.begin(), ranks.begin() + static_cast<std::ptrdiff_t>(std::min(ranks.size(), kNamed)));
+  std::string who = fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", fmt::join(named, ", "));
+  if (named.size() < ranks.size()) who += fmt::format(" and {} more", ranks.size() - named.size());
+  return who;
+}
+
 // "rank 2 takes 3.0 ms per step for its own work"
 struct Said {
   std::string_view verb;
@@ -80,7 +96,7 @@ constexpr Said kWaits = {"wait", "input"};
 void Add(const Case& c, const SlowRanks& slow, double share, const Said& said,
          const NsByRank& means, std::vector<Draft>& drafts) {
   const bool one = slow.ranks.size() == 1;
-  const std::string who = fmt::format("rank{} {}", one ? "" : "s", fmt::join(slow.ranks, ", "));
+  const std::string who = WhoAre(slow.ranks);
   Draft draft =
       About(c, StageId::None(), share,
             fmt::format("{} {}{} {}{} per step for {} {}, the others {}: they wait for {}", who,
@@ -112,7 +128,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (own != steps || !together) return;
   const NsByRank input = MeansOf(c, Input);
   const SlowRanks fed = SlowOf(input, kSlowInputOfRank);
-  const double more = fed.ranks.empty() ? 0 : (fed.ns - fed.usual_ns) / steps.at(fed.ranks.front());
+  const double more = fed.ranks.empty() ? 0 : (fed.ns - fed.usual_ns) / steps.at(fed.slowest);
   if (more >= kSlowInputShare) Add(c, fed, more, kWaits, input, drafts);
 }
 

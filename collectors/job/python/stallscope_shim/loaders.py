@@ -53,7 +53,7 @@ class Loader:
     def __init__(self, workers, capacity, ordered, pinned, stages=_STAGES, **line):
         self.workers, self.capacity, self.ordered, self.pinned = workers, capacity, ordered, pinned
         self.line = line
-        self.share, self.last_share = 1, 0  # batches per step of the optimizer
+        self.share = self.last_share = 1  # batches per step of the optimizer
         self.id = session.define("loader", **line)
         self.passes = 0  # iterators so far
         self.chain = None  # of the digest, in the process that iterates

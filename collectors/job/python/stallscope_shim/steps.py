@@ -34,7 +34,7 @@ _AGAIN = 1 << 31  # in the index of an item: a step on a batch that was trained 
 class Feed:
     """One pass over a loader, as far as it is training."""
 
-    __slots__ = ("loader", "feeds", "first", "chain", "base", "count", "item", "samples")
+    __slots__ = ("loader", "feeds", "began", "chain", "base", "count", "item", "samples")
 
     def __init__(self, loader):
         self.loader = loader
@@ -42,7 +42,7 @@ class Feed:
         self.samples = 0  # of the first one
         self.chain = loader.chain  # of the digest; later passes of the loader may have another one
         self.feeds = False
-        self.first = 0  # how many batches its first step of the optimizer took
+        self.began = ring.now()
         self.base = self.count = 0  # of its items, if they are counted here
 
 
@@ -70,8 +70,9 @@ class _Loop:
         self.last = None  # the pass of the last batch
         self.current = None  # the step under way
         self.since = {}  # Feed → batches since the last optimizer step
-        self.turns = False  # several passes took turns before that
-        self.parts = []  # then: their batches since, one step each unless they make one together
+        self.gave = set()  # several loaders that have given a batch each for the last optimizer step
+        self.turns = False  # that was one step
+        self.parts = []  # batches since that may be a part of one
         self.held = []  # steps of which it is not known yet whether they are training
         self.optimizer = None  # the id of the one that stepped last on a batch just taken
         self.kept = []  # steps after the end of a pass, of batches that were fetched ahead or kept
@@ -249,38 +250,46 @@ class Trainer:
         taken, loop.since = loop.since, {}
         if loop.turns:
             _leave(loop, taken)
+        if not taken:
+            return  # another optimizer's step on the same batches
         if feed not in taken:  # an evaluation has come between
-            feed = next(reversed(taken), None)
-        share = taken.get(feed, 0)
+            feed = next(reversed(taken))
+        share = taken[feed]
         together = [each for each, count in taken.items() if count == share]
         self.deepest = max(self.deepest, share)
         for each in together:
             if each.feeds:
                 each.loader.accumulated(share)
-            else:
-                each.feeds, each.first = True, share
-        if loop.held or loop.parts or loop.turns or len(together) > 1:
-            self._train(loop, step, len(together), share)
+            each.feeds = True
+        if loop.held or loop.parts or loop.gave or len(together) > 1:
+            self._train(loop, step, together if share == 1 else [])
 
-    def _train(self, loop, current, passes, share):
-        """An optimizer has stepped on `share` batches of each of so many passes: none of these is held any
-        longer. If the passes took turns, as with zip(a, b), a batch of each makes one step."""
+    def _train(self, loop, current, together):
+        """An optimizer has stepped: no batch of what trains is held any longer. If passes that have given one
+        each take turns, as with zip(a, b), these make one step."""
         steps = sorted(loop.parts + [step for step in loop.held if step.feed.feeds],
                        key=lambda step: step.received)
         loop.parts, loop.held = [], [step for step in loop.held if not step.feed.feeds]
-        if current is not None and current.feed.feeds:
-            steps.append(current)
-        if passes > 1:
-            batches = steps[-share * passes:]
-            turns = len(batches) == share * passes and all(
-                step.feed is batches[i % passes].feed for i, step in enumerate(batches))
-            if turns:
-                steps[-len(batches):] = [
-                    _joined(batches[i:i + passes]) for i in range(0, len(batches), passes)]
-            loop.turns = turns or share == 1
-        elif passes:
-            loop.turns = False
-        for step in steps:
+        behind = 1 + max((i for i, step in enumerate(steps) if step.stepped is not None), default=-1)
+        ready, batches = steps[:behind], [step for step in steps[behind:] if step.feed in together]
+        if current is not None and current.feed in together:
+            batches.append(current)
+        gave, loop.gave = loop.gave, {each.loader for each in together} if len(together) > 1 else set()
+        complete = 1 < len(batches) == len(together) == len(loop.gave) and (
+            not any(each.loader.profiled for each in together))
+        loop.turns = complete and (
+            loop.gave == gave or all(each.began <= batches[0].requested for each in together))
+        if loop.turns:
+            if loop.gave == {step.feed.loader for step in ready}:
+                ready = [_joined(ready)]
+            ready.append(_joined(batches))
+        elif complete:
+            loop.parts = batches  # a short evaluation, perhaps, and the first training step
+        else:
+            ready = steps
+        # The current one is written, or becomes a part, when it ends.
+        loop.parts = [step for step in loop.parts if step is not current]
+        for step in ready:
             if step is not current:
                 self._write(step, loop)
 
@@ -379,12 +388,9 @@ class Trainer:
         ring.mine().put(ring.now(), ())
 
     def _is_left(self, loop, step):
-        """The job ends, with a batch that it did not train on: it is this step's, or came ahead of it in
-        a loop that fetches one batch ahead."""
-        feed, loader = step.feed, step.feed.loader
-        if step.stepped is not None:
-            return feed.first - 1 == loader.share == loader.last_share
-        return self.optimizer and feed.feeds and loop.since.get(feed) == 1
+        """The job ends, with a batch that it did not train on."""
+        return (step.stepped is None and self.optimizer and step.feed.feeds and
+                loop.since.get(step.feed) == 1)
 
     def _close(self, loop, time, cpu, last=False):
         step, loop.current = loop.current, None
@@ -392,9 +398,9 @@ class Trainer:
             return
         step.done = time
         step.cpu = cpu - step.cpu
-        if step.feed.feeds and loop.turns and step.stepped is None:
+        if step.feed.feeds and loop.gave and (step.stepped is None or not loop.turns):
             loop.parts.append(step)
-            if len(loop.parts) > max(_HELD, 2 * self.deepest * len(loop.since)):
+            if len(loop.parts) > _HELD:
                 self._write(loop.parts.pop(0), loop)
         elif step.feed.feeds:
             self._write(step, loop)
@@ -476,23 +482,24 @@ def _again(feed, item, samples, since, time, cpu):
     return step
 
 
-def _leave(loop, taken):
-    """Where passes take turns, the end of one ends them all, with batches of the others that are not
-    trained on. That is known once their loaders have begun other passes."""
-    begun = [feed.loader for feed in taken if not feed.feeds]
-    left = [feed for feed in taken if feed.feeds and feed.loader in begun]
-    for feed in left:
-        del taken[feed]
-    loop.parts = [step for step in loop.parts if step.feed not in left]
-
-
 def _joined(batches):
-    """One step that takes all of these, each a step until now."""
+    """One step that takes all of these, each of which was one until now."""
     *others, step = batches
     step.others = others
     step.requested = others[0].requested
     step.samples += sum(other.samples for other in others)
     return step
+
+
+def _leave(loop, taken):
+    """Where passes take turns, the end of one ends them all, with batches of some of the others that are not
+    trained on. That is known once their loaders have begun other passes."""
+    begun = [feed.loader for feed in taken if not feed.feeds]
+    left = [feed for feed in taken if feed.feeds and feed.loader in begun]
+    if len(left) < len(begun):  # else the optimizer has left a step out, as with overflows
+        for feed in left:
+            del taken[feed]
+        loop.parts = [step for step in loop.parts if step.feed not in left]
 
 
 def samples(data, collated, asked=None):

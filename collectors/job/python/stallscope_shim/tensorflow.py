@@ -45,7 +45,7 @@ class Pipeline:
 
     profiled = True  # its work and the trainer's are in the profile
     chain = None
-    share = last_share = 1
+    share = 1
 
     def __init__(self, dataset, place, more=()):
         nodes = _nodes(dataset)

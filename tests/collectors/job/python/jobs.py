@@ -843,10 +843,11 @@ def zipped_epochs():
 
 def zipped_accumulated():
     model = Model()
-    for i, (a, b) in enumerate(zip(*(DataLoader(Squares(), batch_size=n) for n in (2, 1)))):
-        print(digest(a), digest(b))
-        if i % 4 == 3:
-            model.optimizer.step()
+    for _ in range(2):
+        for i, (a, b) in enumerate(zip(*(DataLoader(Squares(10 * n), batch_size=n) for n in (2, 1)))):
+            print(digest(a), digest(b))
+            if i % 4 == 3:
+                model.optimizer.step()
 
 
 def zipped_gan():
@@ -910,40 +911,31 @@ def zipped_inference():
         print(digest(a), digest(b))
 
 
-def fetches_ahead(steps=None, every=1):
-    """As Accelerate does, to know which batch is the last."""
+def zipped_with_a_generator():
+    """The pass of the second begins behind the first batch of the other, as behind an evaluation."""
     model = Model()
-    count = 0
-    batches = iter(DataLoader(Squares(160), batch_size=4))
-    ahead, more = next(batches), True
-    while more:
-        batch, ahead = ahead, next(batches, None)
-        more = ahead is not None
-        print(digest(batch))
-        count += 1
-        if count % every == 0:
-            model.optimizer.step()
-        if count == steps:
-            break
+    for a, b in zip(DataLoader(Squares(), batch_size=4),
+                    again_and_again(DataLoader(Squares(), batch_size=2))):
+        print(digest(b))
+        model.step(a)
 
 
-def stops_ahead():
-    fetches_ahead(20)
-
-
-def stops_ahead_and_accumulates():
-    fetches_ahead(20, 2)
-
-
-def stops_behind_its_accumulation():
-    """Without fetching ahead: the last step has fewer batches."""
+def zipped_with_an_overflow():
+    """The last step of the first pass is left out, as a scaler of gradients does."""
     model = Model()
-    for i, batch in enumerate(DataLoader(Squares(160), batch_size=4)):
-        print(digest(batch))
-        if i % 4 == 3 or i == 30:
-            model.optimizer.step()
-        if i == 30:
-            break
+    for epoch in range(2):
+        for i, (a, b) in enumerate(zip(*(DataLoader(Squares(), batch_size=n) for n in (4, 2)))):
+            print(digest(a), digest(b))
+            if (epoch, i) != (0, 7):
+                model.optimizer.step()
+
+
+def checked_without_no_grad():
+    model = Model()
+    for batch in DataLoader(Squares(100), batch_size=100):
+        print("check", digest(batch))
+    for batch in DataLoader(Squares(40), batch_size=4):
+        model.step(batch)
 
 
 def accumulated():
