@@ -217,10 +217,14 @@ constexpr uint64_t kLargeBufferBytes = uint64_t{256} << 20;
 // more than a step.
 constexpr double kMemoryRisk = 0.85;
 constexpr double kMemoryDanger = 0.95;
-// Memory that grows by less than this in the window, or would take more than a day to fill the
+// Memory that grows by less than these in the window, or would take more than a day to fill the
 // machine, may be a buffer that fills.
 constexpr double kGrownBytes = 128 << 20;
+constexpr double kGrownOfLimit = 0.02;
 constexpr double kFilledWithinS = 24 * 3600;
+
+// A warm-up that takes this much of the time of the steps behind it is worth a look of its own.
+constexpr double kLongWarmUp = 0.25;
 
 // --- Stragglers ----------------------------------------------------------------------------------
 

@@ -21,12 +21,36 @@ void ShowKernels(const Case& c, Draft& draft) {
   }
 }
 
+// What the measured steps do not show: "; the 25 steps before them took 9.76 s".
+std::string WhatElseTakesTime(const Case& c) {
+  std::string text;
+  const attribution::Window& window = c.attribution.window;
+  if (window.warmup_steps > 1 && !c.run.rows.steps.empty()) {
+    const int64_t before = window.start_ns - c.run.rows.steps.front().requested_ns;
+    if (static_cast<double>(before) >= kLongWarmUp * static_cast<double>(window.ns())) {
+      text += fmt::format(
+          "; the {} steps before those, which count as warm-up, took {}: analyze "
+          "--first-epoch is about the first epoch",
+          window.warmup_steps, Duration(static_cast<double>(before)));
+    }
+  }
+  if (!c.attribution.beside.empty() && c.attribution.beside.front().fraction >= kModerateShare) {
+    const attribution::BesideUse& beside = c.attribution.beside.front();
+    text += fmt::format("; {} takes {} of the time", beside.name, Percent(beside.fraction));
+  }
+  return text;
+}
+
 std::string WhatInputCouldGain(const Case& c) {
   if (!c.attribution.breakdown[At(Category::kInputStall)].has_value()) {
     return "this trace does not show whether it waits for input";
   }
   const double waits = Share(c, Category::kInputStall);
-  if (waits < kModerateShare) return "no change to the input makes this run faster";
+  if (waits < kModerateShare) {
+    const std::string other = WhatElseTakesTime(c);
+    return other.empty() ? "no change to the input makes this run faster"
+                         : "no change to the input makes these steps faster" + other;
+  }
   return fmt::format("a faster input would make this run at most {} as fast",
                      words::Factor(1 / (1 - waits)));
 }

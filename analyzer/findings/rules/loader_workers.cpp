@@ -87,6 +87,11 @@ std::optional<int64_t> MostOfAll(const Case& c, const std::vector<StageId>& stag
   return waits > kTakeTurns * work ? std::optional(now) : std::nullopt;
 }
 
+bool SeveralFeed(const Case& c) {
+  return std::count_if(c.run.loaders.begin(), c.run.loaders.end(),
+                       [](const model::Loader& loader) { return loader.steps > 0; }) > 1;
+}
+
 // Recorded jobs: one finding for all stages of a loader that its workers run, or would run.
 void CheckJob(const Case& c, LoaderId loader, std::vector<Draft>& drafts) {
   std::vector<StageId> stages;  // the slowest first
@@ -121,6 +126,8 @@ void CheckJob(const Case& c, LoaderId loader, std::vector<Draft>& drafts) {
   const bool held_back = most.has_value() && *most < workers;
   if (held_back) workers = *most;
   if (workers <= now) return;
+  // A single one only works beside the trainer: it hides the shorter of the two.
+  if (workers == 1 && std::min(share, 1 - share) < kModerateShare) return;
   std::vector<std::string> names;
   for (const StageId stage : stages) names.push_back(NameOf(c, stage));
   const std::string name = fmt::format("{}", fmt::join(names, " and "));
@@ -161,10 +168,11 @@ void CheckJob(const Case& c, LoaderId loader, std::vector<Draft>& drafts) {
     drafts.push_back(std::move(draft));
     return;
   }
-  RecommendUnpriced(draft,
-                    fmt::format("load in {} worker processes: num_workers={}", workers, workers),
-                    LoaderSetting(c, stages.front(), "num_workers", workers),
-                    WasNotPredicted("what more workers cost and gain"));
+  RecommendUnpriced(
+      draft, fmt::format("load in {} worker processes: num_workers={}", workers, workers),
+      LoaderSetting(c, stages.front(), "num_workers", workers),
+      WasNotPredicted(SeveralFeed(c) ? "of several loaders, what the workers of one gain"
+                                     : "what more workers cost and gain"));
   drafts.push_back(std::move(draft));
 }
 

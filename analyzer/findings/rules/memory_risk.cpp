@@ -135,7 +135,9 @@ void OfGrowth(const Case& c, std::vector<Draft>& drafts) {
   const double left = std::max(
       0.0, static_cast<double>(memory.limit_bytes) - static_cast<double>(*memory.peak_rss_bytes));
   const double filled_in = left / memory.growth_bytes_per_s;
-  if (!(grown >= kGrownBytes && filled_in <= kFilledWithinS)) return;
+  const double least =
+      std::max(kGrownBytes, kGrownOfLimit * static_cast<double>(memory.limit_bytes));
+  if (!(grown >= least && filled_in <= kFilledWithinS)) return;
   if (MayBeFilling(c, grown, left)) return;
   const auto steps = static_cast<double>(c.attribution.steps.size());
   Draft draft = About(

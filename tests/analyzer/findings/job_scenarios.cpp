@@ -103,6 +103,23 @@ TEST_SUITE("fast") {
     CHECK_FALSE(b.FindingOf("loader-workers"));
   }
 
+  TEST_CASE("job: a single worker helps only beside a trainer that works") {
+    const auto found = [](double share) {
+      CaseBuilder b;
+      MakeJob(b, Cause::kCpu, share);
+      b.run.loaders[0].info.settings_json = R"({"num_workers":0,"shards":1})";
+      for (auto& track : b.run.tracks) {
+        if (track.info.stage == b.IdOf("decode")) track.info.stage = b.IdOf("trainer");
+      }
+      for (auto& use : b.attribution.stages) {
+        if (use.runs_in == b.IdOf("decode")) use.runs_in = b.IdOf("trainer");
+      }
+      return b.FindingOf("loader-workers").has_value();
+    };
+    CHECK(found(0.5));
+    CHECK_FALSE(found(0.98));
+  }
+
   TEST_CASE("job: the finding about an op names its slowest lines") {
     CaseBuilder b;
     MakeJob(b, Cause::kCpu);

@@ -358,6 +358,25 @@ TEST_SUITE("fast") {
     CHECK(waits.find("for up to 30.0% it is ready without a core") != std::string::npos);
   }
 
+  TEST_CASE("compute-bound: what the measured steps do not show") {
+    CaseBuilder builder;
+    const auto text = [&] { return builder.FindingOf("compute-bound")->text; };
+    const std::string nothing = "no change to the input makes this run faster";
+    CHECK(text().find(nothing) != std::string::npos);
+    builder.attribution.beside = {{"evaluation", 5, 1, 0.4}};
+    CHECK(text().find("these steps faster; evaluation takes 40.0% of the time") !=
+          std::string::npos);
+    builder.attribution.beside.clear();
+    // 25 steps before the window, and it begins half of its own length behind the first.
+    builder.attribution.window.warmup_steps = 25;
+    builder.run.rows.steps.front().requested_ns =
+        builder.attribution.window.start_ns - builder.attribution.window.ns() / 2;
+    CHECK(text().find("the 25 steps before those, which count as warm-up, took ") !=
+          std::string::npos);
+    builder.run.rows.steps.front().requested_ns = builder.attribution.window.start_ns - 1;
+    CHECK(text().find(nothing) != std::string::npos);
+  }
+
   TEST_CASE("slow-rank: several of them, also where they are the most") {
     // What each waits for the others, of steps of 10 ms.
     const auto said = [](const std::vector<int64_t>& waits_ms) {

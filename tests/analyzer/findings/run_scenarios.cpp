@@ -62,7 +62,7 @@ std::vector<Scenario> RunScenarios() {
          b.attribution.memory.peak_rss_bytes = uint64_t{4} << 30;
          b.GrowMemory(1 << 30);
        },
-       "by little", [](CaseBuilder& b) { b.GrowMemory(100 << 20); }},
+       "by little", [](CaseBuilder& b) { b.GrowMemory(300 << 20); }},
       {"memory-risk", "memory that a stage of the pipeline fills",
        [](CaseBuilder& b) {
          b.attribution.memory.peak_rss_bytes = uint64_t{4} << 30;

@@ -25,7 +25,7 @@ def _profile(frame, event, arg):
             key = (code, None, None)
             op = op_names.known.get(key)
             if op is None:
-                first = frame.f_locals.get("self")
+                first = frame.f_locals.get(code.co_varnames[0] if code.co_argcount else "")
                 name = sight.entries[code] or "%s.%s" % (type(first).__qualname__, code.co_name)
                 op = op_names.known[key] = op_names.define(name, code, code, 0)
             sample.enter(op, frame)

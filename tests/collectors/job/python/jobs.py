@@ -159,10 +159,10 @@ class Counted(Squares):
         super().__init__()
         self.numbers = list(range(work))
 
-    def __getitem__(self, i):
+    def __getitem__(this, i):
         total = 0
-        for _ in range(2000 // max(1, len(self.numbers) // 10)):
-            total += sum(self.numbers)
+        for _ in range(2000 // max(1, len(this.numbers) // 10)):
+            total += sum(this.numbers)
         return total
 
 
