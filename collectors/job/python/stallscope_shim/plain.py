@@ -110,6 +110,7 @@ class _Pass:
         self.feed = steps.Feed(loader)
         self.count = 0
         self.began = None
+        self.inner = ring.NONE  # the last batch of a DataLoader that the last one was made of
         self.waited = bool(loader.workers)  # the last fetch was a wait: the next one may be, too
         self.spans = Spans()
 
@@ -122,12 +123,14 @@ class _Pass:
         if here.active is not None or _in_worker():
             return  # it is a part of another batch
         here.active = self
-        self.inner = ring.NONE  # the last batch of a DataLoader that this one is made of
+        # Made of batches of a DataLoader with workers, whose own events come in between.
+        around = self.loader.workers and self.inner != ring.NONE
+        self.inner = ring.NONE
         self.began, self.cpu = steps.trainer.request()
         self.at, self.at_cpu = self.began, self.cpu  # where this piece of the fetch begins
         self.spans.resume(self.began, self.cpu)
         # Else the job itself says what is what, or others do it.
-        if not (self.loader.named or self.waited):
+        if not (self.loader.named or self.waited or around):
             self.ops.begin(self, self.loader.fetch)
 
     def fetch(self):
