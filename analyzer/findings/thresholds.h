@@ -223,6 +223,10 @@ constexpr double kGrownBytes = 128 << 20;
 constexpr double kGrownOfLimit = 0.02;
 constexpr double kFilledWithinS = 24 * 3600;
 
+// Workers for an evaluation, whose passes are short: each has to start, and few have a second
+// batch.
+constexpr int64_t kMostToEvaluate = 8;
+
 // A warm-up that takes this much of the time of the steps behind it is worth a look of its own.
 constexpr double kLongWarmUp = 0.25;
 

@@ -87,6 +87,18 @@ std::optional<int64_t> MostOfAll(const Case& c, const std::vector<StageId>& stag
   return waits > kTakeTurns * work ? std::optional(now) : std::nullopt;
 }
 
+void ShowWork(const Case& c, const std::vector<StageId>& stages, Draft& draft) {
+  for (const StageId stage : stages) {
+    const attribution::StageUse& of = *UseOf(c, stage);
+    Show(draft, Evidence::Kind::kSpans,
+         fmt::format("{}: {} per batch, {} of it on the CPU", NameOf(c, stage),
+                     Duration(of.service_ns.mean),
+                     Percent(of.busy_ns > 0
+                                 ? static_cast<double>(of.cpu_ns) / static_cast<double>(of.busy_ns)
+                                 : 0)));
+  }
+}
+
 bool SeveralFeed(const Case& c) {
   return std::count_if(c.run.loaders.begin(), c.run.loaders.end(),
                        [](const model::Loader& loader) { return loader.steps > 0; }) > 1;
@@ -139,15 +151,7 @@ void CheckJob(const Case& c, LoaderId loader, std::vector<Draft>& drafts) {
                         Percent(std::min(busy, 1.0)))
           : fmt::format("the job's own process spends {} of step time in {}: num_workers is 0",
                         Percent(share), name));
-  for (const StageId stage : stages) {
-    const attribution::StageUse& of = *UseOf(c, stage);
-    Show(draft, Evidence::Kind::kSpans,
-         fmt::format("{}: {} per batch, {} of it on the CPU", NameOf(c, stage),
-                     Duration(of.service_ns.mean),
-                     Percent(of.busy_ns > 0
-                                 ? static_cast<double>(of.cpu_ns) / static_cast<double>(of.busy_ns)
-                                 : 0)));
-  }
+  ShowWork(c, stages, draft);
   for (const StageId stage : stages) {
     const std::string lock = SharedLockOf(c, stage);
     if (!held_back || lock.empty()) continue;
@@ -173,6 +177,48 @@ void CheckJob(const Case& c, LoaderId loader, std::vector<Draft>& drafts) {
       LoaderSetting(c, stages.front(), "num_workers", workers),
       WasNotPredicted(SeveralFeed(c) ? "of several loaders, what the workers of one gain"
                                      : "what more workers cost and gain"));
+  drafts.push_back(std::move(draft));
+}
+
+// A loader that the job evaluates with, without workers: the steps wait meanwhile, although no
+// stall shows it.
+void CheckEvaluation(const Case& c, LoaderId loader, std::vector<Draft>& drafts) {
+  const auto beside =
+      std::find_if(c.attribution.beside.begin(), c.attribution.beside.end(),
+                   [](const attribution::BesideUse& use) { return use.name == "evaluation"; });
+  if (beside == c.attribution.beside.end()) return;
+  std::vector<StageId> stages;
+  double share = 0;
+  double on_cpu = 0;
+  for (const auto& stage : c.run.stages) {
+    const attribution::StageUse* const use = UseOf(c, stage.id);
+    if (stage.loader != loader || use == nullptr || !RunsInWorkers(c, stage)) continue;
+    if (!model::IsTrainer(c.run, use->runs_in)) return;
+    share += use->utilization;
+    on_cpu += use->utilization * static_cast<double>(use->cpu_ns) /
+              std::max(1.0, static_cast<double>(use->busy_ns));
+    stages.push_back(stage.id);
+  }
+  // Workers load while the loop computes, or wait beside one another.
+  const double of_all = std::min(share, beside->fraction) / beside->fraction;
+  int64_t workers = std::min(WorkersToHide(of_all), kMostToEvaluate);
+  if (on_cpu > share / 2) workers = std::min(workers, CoresOfRank(c));
+  if (share < kModerateShare || (workers == 1 && beside->fraction - share < kModerateShare)) return;
+  std::vector<std::string> names;
+  for (const StageId stage : stages) names.push_back(NameOf(c, stage));
+  Draft draft =
+      About(c, stages.front(), share,
+            fmt::format("evaluation takes {} of the time, and {} of it goes to {} in the "
+                        "job's own process: num_workers is 0",
+                        Percent(beside->fraction), Percent(of_all), fmt::join(names, " and ")));
+  ShowWork(c, stages, draft);
+  draft.args.value = std::to_string(workers);
+  RecommendUnpriced(draft,
+                    fmt::format("load in {} worker processes: num_workers={}; with "
+                                "persistent_workers=True they stay from one evaluation to the next",
+                                workers, workers),
+                    LoaderSetting(c, stages.front(), "num_workers", workers),
+                    WasNotPredicted("what they cost and gain"));
   drafts.push_back(std::move(draft));
 }
 
@@ -266,8 +312,11 @@ void CheckLoop(const Case& c, StageId stage, const model::Loader& loader,
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   for (size_t i = 0; i < c.run.loaders.size(); ++i) {
-    const trace::LoaderInfo& loader = c.run.loaders[i].info;
-    if (model::IsDataLoader(loader)) CheckJob(c, LoaderId{static_cast<uint32_t>(i)}, drafts);
+    const model::Loader& loader = c.run.loaders[i];
+    if (!model::IsDataLoader(loader.info)) continue;
+    const LoaderId id{static_cast<uint32_t>(i)};
+    CheckJob(c, id, drafts);
+    if (loader.steps == 0) CheckEvaluation(c, id, drafts);
   }
   for (const auto& stage : c.run.stages) {
     if (const model::Loader* loader = JobLoaderOf(c, stage.id);

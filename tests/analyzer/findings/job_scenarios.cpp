@@ -120,6 +120,29 @@ TEST_SUITE("fast") {
     CHECK_FALSE(found(0.98));
   }
 
+  TEST_CASE("job: workers for a loader that evaluates, where that takes long") {
+    const auto found = [](double evaluation, double share) {
+      CaseBuilder b;
+      MakeJob(b, Cause::kCpu, 0);
+      b.run.loaders[0].info.settings_json = R"({"num_workers":0})";
+      for (auto& track : b.run.tracks) {
+        if (track.info.stage == b.IdOf("decode")) track.info.stage = b.IdOf("trainer");
+      }
+      for (auto& use : b.attribution.stages) {
+        if (use.runs_in == b.IdOf("decode")) use.runs_in = b.IdOf("trainer");
+      }
+      b.UseOf("decode").utilization = share;
+      b.attribution.beside = {{"evaluation", 40, 1, evaluation}};
+      return b.FindingOf("loader-workers");
+    };
+    const auto slow = found(0.4, 0.3);
+    REQUIRE(slow);
+    CHECK(Has(slow->text, "evaluation takes 40.0% of the time, and 75.0% of it goes to decode"));
+    CHECK(slow->recommendation->patch == Patch{{SetTo("loader.num_workers", int64_t{4})}});
+    CHECK_FALSE(found(0.4, 0.03));  // its model takes the time
+    CHECK_FALSE(found(0.03, 0.03));
+  }
+
   TEST_CASE("job: the finding about an op names its slowest lines") {
     CaseBuilder b;
     MakeJob(b, Cause::kCpu);
