@@ -19,15 +19,16 @@ current = None  # the sample that is being taken in this process
 class _Call:
     """An op under way. `mark`: what its end is known by."""
 
-    __slots__ = ("op", "mark", "native", "depth", "time", "cpu", "inside", "cpu_inside", "events")
+    __slots__ = ("op", "mark", "native", "depth", "time", "cpu", "inside", "cpu_inside", "events",
+                 "events_inside")
 
     def __init__(self, op, mark, native, events):
         self.op = op
         self.mark = mark
         self.native = native
         self.depth = 1
-        self.inside = self.cpu_inside = 0  # ns of the ops inside
-        self.events = events  # of the sample, before this call and in the ops inside
+        self.inside = self.cpu_inside = self.events_inside = 0  # of the ops inside, in ns
+        self.events = events  # of the sample, before this call
         # A thread is often preempted where the kernel reads its CPU clock: that is within the op.
         self.time = ring.now()
         self.cpu = ring.cpu()
@@ -63,7 +64,7 @@ class Sample:
         events = self.events - call.events
         if self.stack:
             outer = self.stack[-1]
-            outer.events += events
+            outer.events_inside += events
             outer.inside += wall
             outer.cpu_inside += cpu
         own = wall - call.inside
@@ -77,7 +78,7 @@ class Sample:
         sums = self.sums.setdefault(call.op, [0, 0, 0])
         sums[0] += own
         sums[1] += cpu - call.cpu_inside
-        sums[2] += events
+        sums[2] += events - call.events_inside
         if call.native:
             native = self.natives.setdefault(call.op, [0, None])
             native[0] += 1

@@ -71,10 +71,12 @@ def read(folder):
     files = sorted(f for f in os.listdir(folder) if not f.startswith("."))
     for file in files:
         if file.endswith(".names"):
-            process = keys[file[:-6]] = Process(file[:-6])
-            session.processes.append(process)
             with open(os.path.join(folder, file), "rb") as f:
                 lines = f.read().split(b"\n")
+            if lines == [b""]:
+                continue  # on a full disk there may be no room for even one line
+            process = keys[file[:-6]] = Process(file[:-6])
+            session.processes.append(process)
             assert lines[-1] == b"", "a line without its end"
             for line in lines[:-1]:
                 (kind, value), = json.loads(line.decode("ascii")).items()
