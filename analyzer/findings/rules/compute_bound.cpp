@@ -81,9 +81,8 @@ std::string WhoComputes(const Case& c) {
   }
   if (const double behind = BehindOptimizer(c); behind >= kModerateShare) {
     text += fmt::format(
-        ", and {} comes after the optimizer's step: metrics, logging or checkpoints, which need "
-        "not "
-        "be in each step, or waits for a device that this trace does not show",
+        ", and {} comes after the optimizer's step: metrics, logging or checkpoints, which are not "
+        "needed in each step, or waits for a device that this trace does not show",
         Percent(behind));
   }
   return text;

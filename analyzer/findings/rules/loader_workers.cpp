@@ -199,11 +199,12 @@ void CheckEvaluation(const Case& c, LoaderId loader, std::vector<Draft>& drafts)
               std::max(1.0, static_cast<double>(use->busy_ns));
     stages.push_back(stage.id);
   }
+  if (share < kModerateShare || beside->fraction < kModerateShare) return;
   // Workers load while the loop computes, or wait beside one another.
   const double of_all = std::min(share, beside->fraction) / beside->fraction;
   int64_t workers = std::min(WorkersToHide(of_all), kMostToEvaluate);
   if (on_cpu > share / 2) workers = std::min(workers, CoresOfRank(c));
-  if (share < kModerateShare || (workers == 1 && beside->fraction - share < kModerateShare)) return;
+  if (workers == 1 && beside->fraction - share < kModerateShare) return;
   std::vector<std::string> names;
   for (const StageId stage : stages) names.push_back(NameOf(c, stage));
   Draft draft =
