@@ -80,6 +80,10 @@ constexpr Advice kDivideStream = {.pytorch = R"py(class Divided(torch.utils.data
         yield from map(read, items[first::step])  # before they are read
 loader = DataLoader(Divided(), batch_size, num_workers={value}))py"};
 
+constexpr Advice kLoadInWorkersThatStay = {
+    .pytorch = R"py(loader = DataLoader(dataset, batch_size, num_workers={value},
+                    persistent_workers=True)  # made once, before the first epoch)py"};
+
 Code CodeOf(const Advice& advice, const AdviceArgs& args) {
   return {Filled(advice.tf_data, args), Filled(advice.pytorch, args), Filled(advice.dali, args),
           Filled(advice.grain, args)};

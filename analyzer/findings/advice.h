@@ -31,6 +31,8 @@ struct AdviceArgs {
 extern const Advice kAccumulate;
 // Each worker takes its own part of a stream.
 extern const Advice kDivideStream;
+// Workers that are started once, for all epochs.
+extern const Advice kLoadInWorkersThatStay;
 
 Code CodeOf(const Advice& advice, const AdviceArgs& args);
 

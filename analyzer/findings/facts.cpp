@@ -276,6 +276,20 @@ int64_t ShardsOf(const model::Loader& loader) {
   return std::max<int64_t>(shards, 0);
 }
 
+double MeanPassNs(const Case& c, LoaderId loader) {
+  std::set<uint64_t> passes;
+  int64_t first = 0;
+  int64_t last = 0;
+  for (const trace::Step& step : c.run.rows.steps) {
+    if (model::LoaderOfBatch(step.batch) != loader.value) continue;
+    if (!passes.insert(model::PassOfBatch(step.batch)).second) continue;
+    if (passes.size() == 1) first = step.requested_ns;
+    last = step.requested_ns;
+  }
+  if (passes.size() < 2) return 0;
+  return static_cast<double>(last - first) / static_cast<double>(passes.size() - 1);
+}
+
 bool RepeatsInWorkers(const model::Loader& loader) {
   return model::SettingsOf(loader.info).contains("whole_in_each_worker");
 }

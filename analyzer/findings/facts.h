@@ -73,6 +73,9 @@ bool IsDataLoader(const Case& c, StageId stage);
 const model::Loader* JobLoaderOf(const Case& c, StageId stage);
 // The number of shards that the workers of a job's data set divide; 0 if none, or unknown.
 int64_t ShardsOf(const model::Loader& loader);
+// The mean time from the first step of a pass over a job's loader to that of the next; 0 if no pass
+// was followed by another.
+double MeanPassNs(const Case& c, LoaderId loader);
 // Each worker yields all of the job's data set, a stream: so its code shows.
 bool RepeatsInWorkers(const model::Loader& loader);
 // "multiprocessing.Lock (data.py:31)"; empty if the trace does not show it.

@@ -168,6 +168,24 @@ void ExplainGainBeyondShare(const Case& c, Finding& finding) {
       Percent(stall));
 }
 
+// What is not predicted has a limit nevertheless: no change of the input does better than a run
+// that never waits for it. A loader that feeds no steps is no part of the stall.
+void LimitUnpriced(const Case& c, Finding& finding) {
+  if (!finding.recommendation.has_value()) return;
+  Recommendation& recommendation = *finding.recommendation;
+  const Rule* const rule = RuleNamed(finding.id);
+  const model::Loader* const loader = JobLoaderOf(c, finding.stage);
+  const double stall = Share(c, Category::kInputStall);
+  const bool of_stall = rule != nullptr && loader != nullptr && loader->steps > 0 &&
+                        (rule->shortens & Parts(Category::kInputStall)) != 0;
+  if (!of_stall || recommendation.unpriced.empty() || recommendation.gain.has_value() ||
+      recommendation.aim != Aim::kSpeed || stall <= 0 || stall >= kLimitTells) {
+    return;
+  }
+  recommendation.unpriced +=
+      fmt::format("; at most about {}, without any wait for input", words::Factor(1 / (1 - stall)));
+}
+
 // The risk is named before the advice that raises it.
 void WarnOfMemory(const Case& c, Recommendation& recommendation) {
   const int64_t more = recommendation.memory_bytes.value_or(0);
@@ -262,6 +280,7 @@ std::vector<Finding> Find(const Case& c, bool price, const Pricer& pricer) {
   findings = Settled(std::move(findings), c.attribution.window.steps, price ? pricer : Pricer());
   for (Finding& finding : findings) {
     ExplainGainBeyondShare(c, finding);
+    LimitUnpriced(c, finding);
     if (finding.recommendation.has_value()) WarnOfMemory(c, *finding.recommendation);
     FindPlace(c, finding);
   }

@@ -76,6 +76,9 @@ constexpr double kBearableLoss = 0.10;
 
 // --- Gains ---------------------------------------------------------------------------------------
 
+// The most that a change can gain is worth a word as long as it is below 20 times as fast.
+constexpr double kLimitTells = 0.95;
+
 // A gain times what is left without the finding's share: 1 is all that the share is worth, and the
 // rest of this is what simulated means are off by.
 constexpr double kMoreThanItsShare = 1.02;
@@ -116,6 +119,9 @@ constexpr Assumed kLeftWithoutSync = {0.7, 0.4, 0.1};
 constexpr double kWorkerHeadroom = 1.2;
 // Above this many, scheduling and memory cost more than they bring.
 constexpr int64_t kMostWorkers = 64;
+// Workers that are forked, give their first batch and end within 0.2 s, those of a small job, take
+// 5% of a shorter pass.
+constexpr double kShortPassNs = 4e9;
 // The error of a stage's recorded service time once it has other workers beside it.
 constexpr Assumed kTunedService = {0.8, 1.0, 1.2};
 // The tuner's limit for a stage is twice the cores, and at least this many workers (analyzer/plan).

@@ -84,12 +84,14 @@ class JobComparison {
     }
     if (now.num_workers == 0) return CompareBatch(name, before, now);
     const bool starts_again = !costs.passes.empty();
-    if (now.persistent_workers != before.persistent_workers && starts_again && !costs.start) {
+    // Without any in the recording, how they start is assumed.
+    const bool had_workers = before.num_workers > 0;
+    if (now.persistent_workers != before.persistent_workers && starts_again && had_workers &&
+        !costs.start) {
       Cannot(name + ".persistent_workers", "the recording does not show how workers start");
     }
     const bool other_start = now.multiprocessing_context != before.multiprocessing_context &&
-                             now.multiprocessing_context != StartMethod::kInherited &&
-                             before.num_workers > 0;
+                             now.multiprocessing_context != StartMethod::kInherited && had_workers;
     if (other_start && starts_again && !now.persistent_workers) {
       Cannot(name + ".multiprocessing_context",
              "one run cannot tell how long workers take to start in another way");

@@ -104,6 +104,22 @@ bool SeveralFeed(const Case& c) {
                        [](const model::Loader& loader) { return loader.steps > 0; }) > 1;
 }
 
+// An epoch that is short beside what starting workers takes, with a loader that would start them
+// for each.
+bool WorkersShouldStay(const Case& c, LoaderId loader) {
+  const double pass = MeanPassNs(c, loader);
+  return pass > 0 && pass < kShortPassNs &&
+         !model::LoaderSpecOf(c.run.loaders[loader.value].info).persistent_workers;
+}
+
+Patch SetWorkers(const Case& c, StageId stage, int64_t workers, bool stay) {
+  Patch patch = LoaderSetting(c, stage, "num_workers", workers);
+  if (stay && !patch.changes.empty()) {
+    patch.changes.emplace_back(SetTo(JobLoaderOf(c, stage)->name + ".persistent_workers", true));
+  }
+  return patch;
+}
+
 // Recorded jobs: one finding for all stages of a loader that its workers run, or would run.
 void CheckJob(const Case& c, LoaderId loader, std::vector<Draft>& drafts) {
   std::vector<StageId> stages;  // the slowest first
@@ -172,9 +188,14 @@ void CheckJob(const Case& c, LoaderId loader, std::vector<Draft>& drafts) {
     drafts.push_back(std::move(draft));
     return;
   }
+  const bool stay = WorkersShouldStay(c, loader);
+  if (stay) draft.advice = &kLoadInWorkersThatStay;
   RecommendUnpriced(
-      draft, fmt::format("load in {} worker processes: num_workers={}", workers, workers),
-      LoaderSetting(c, stages.front(), "num_workers", workers),
+      draft,
+      fmt::format("load in {} worker processes{}: num_workers={}{}", workers,
+                  stay ? " that stay from one epoch to the next" : "", workers,
+                  stay ? ", persistent_workers=True" : ""),
+      SetWorkers(c, stages.front(), workers, stay),
       WasNotPredicted(SeveralFeed(c) ? "of several loaders, what the workers of one gain"
                                      : "what more workers cost and gain"));
   drafts.push_back(std::move(draft));

@@ -120,6 +120,48 @@ TEST_SUITE("fast") {
     CHECK_FALSE(found(0.98));
   }
 
+  TEST_CASE("job: workers stay for epochs that are short") {
+    const auto found = [](int64_t pass_ns, int passes, const std::string& settings) {
+      CaseBuilder b;
+      MakeJob(b, Cause::kCpu);
+      b.run.loaders[0].info.settings_json = settings;
+      b.run.rows.steps.clear();
+      for (int i = 0; i < 2 * passes; ++i) {  // two steps each
+        trace::Step& step = b.run.rows.steps.emplace_back();
+        step.batch.value = static_cast<uint64_t>(i / 2) << 32U | static_cast<uint64_t>(i % 2);
+        step.requested_ns = i / 2 * pass_ns + i % 2;
+      }
+      return b.FindingOf("loader-workers")->recommendation;
+    };
+    const char* const two = R"({"num_workers":2})";
+    const auto stay = found(1'000'000'000, 3, two);
+    REQUIRE(stay);
+    CHECK(stay->patch == Patch{{SetTo("loader.num_workers", int64_t{4}),
+                                SetTo("loader.persistent_workers", true)}});
+    CHECK(Has(stay->text,
+              "load in 4 worker processes that stay from one epoch to the next: "
+              "num_workers=4, persistent_workers=True"));
+    CHECK(Has(stay->code.pytorch, "persistent_workers=True"));
+    const Patch alone{{SetTo("loader.num_workers", int64_t{4})}};
+    CHECK(found(5'000'000'000, 3, two)->patch == alone);
+    CHECK(found(1'000'000'000, 1, two)->patch == alone);
+    CHECK(found(1'000'000'000, 3, R"({"num_workers":2,"persistent_workers":true})")->patch ==
+          alone);
+  }
+
+  TEST_CASE("job: what is not predicted has a limit, that of a run without waits") {
+    const auto unpriced = [](double share, uint64_t steps) {
+      CaseBuilder b;
+      MakeJob(b, Cause::kCpu, share);
+      b.run.loaders[0].steps = steps;
+      return b.FindingOf("loader-workers")->recommendation->unpriced;
+    };
+    CHECK(unpriced(0.5, 100).ends_with(
+        "measures it; at most about 2.00x, without any wait for input"));
+    CHECK(unpriced(0.5, 0).ends_with("measures it"));  // it feeds no step
+    CHECK(unpriced(0.97, 100).ends_with("measures it"));
+  }
+
   TEST_CASE("job: workers for a loader that evaluates, where that takes long") {
     const auto found = [](double evaluation, double share) {
       CaseBuilder b;

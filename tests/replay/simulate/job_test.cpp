@@ -269,6 +269,21 @@ TEST_SUITE("fast") {
     CHECK_FALSE(of("loader.multiprocessing_context=spawn").unpriceable.empty());
   }
 
+  TEST_CASE("job: how workers start is assumed where there were none") {
+    MadeJob job(CostMs(10), CostMs(5));
+    job.costs.passes = {10};
+    job.costs.start.reset();
+    const auto why = [&](int64_t recorded) {
+      job.costs.loader.num_workers = recorded;
+      const auto changed =
+          WithSettings(job.Make(), {"loader.num_workers=2", "loader.persistent_workers=true"});
+      REQUIRE(changed.ok());
+      return changed.value().unpriceable;
+    };
+    CHECK(why(0) == "");
+    CHECK(why(1).starts_with("loader.persistent_workers: "));
+  }
+
   TEST_CASE("job: workers that share a lock are not predicted to work beside one another") {
     MadeJob job(CostMs(10), CostMs(5));
     const auto why = [&](double held, const char* setting) {
