@@ -87,10 +87,17 @@ class Loader:
         row counts as a habit."""
         if batches != self.share and batches == self.last_share:
             self.share = batches
-            self.line["settings"] = dict(self.line.get("settings", ()),
-                                         gradient_accumulation=batches)
-            session.redefine("loader", self.id, **self.line)
+            self._learn(gradient_accumulation=batches)
         self.last_share = batches
+
+    def made_again(self):
+        """The job has constructed it again, for another pass."""
+        if not self.line.get("settings", {}).get("made_again"):
+            self._learn(made_again=True)
+
+    def _learn(self, **settings):
+        self.line["settings"] = dict(self.line.get("settings", ()), **settings)
+        session.redefine("loader", self.id, **self.line)
 
     def describe(self):
         """What a worker needs to define the same loader."""
@@ -127,6 +134,7 @@ def of(dataloader):
     before = _again.get(key) if place[2] else None
     if before is not None and before[0]() is None:  # if the old one still exists, this is another one
         loader = before[1]
+        loader.made_again()
         _begin_digest(loader, place[1])
     else:
         where = _with_stream(place[1], _stream(field(dataloader, "dataset", None)))

@@ -152,15 +152,21 @@ class StageWatcher(Watcher):
 
 class Whole:
     """A stage that is a single function of the job: one op, recorded for the first batches and for some
-    of the later ones."""
+    of the later ones; not once a sample has looked into it, for what its calls take would be its own."""
+
+    _looked_into = set()  # codes
 
     def __init__(self, code, name):
         seen = code is not None and session.settings().get("profile") != "off"
         self.op = op_names.define(name, code, code, 0) if seen else None
+        self.code = code
         self.seen = 0
 
+    def looked_into(self):
+        self._looked_into.add(self.code)
+
     def words(self, stage, start, end, cpu):
-        if self.op is None:
+        if self.op is None or self.code in self._looked_into:
             return ()
         self.seen += 1
         if self.seen > _WHOLE and self.seen % _WHOLE:

@@ -34,7 +34,7 @@ _AGAIN = 1 << 31  # in the index of an item: a step on a batch that was trained 
 class Feed:
     """One pass over a loader, as far as it is training."""
 
-    __slots__ = ("loader", "feeds", "began", "chain", "base", "count", "item", "samples")
+    __slots__ = ("loader", "feeds", "began", "chain", "base", "count", "item", "samples", "ahead")
 
     def __init__(self, loader):
         self.loader = loader
@@ -42,6 +42,7 @@ class Feed:
         self.samples = 0  # of the first one
         self.chain = loader.chain  # of the digest; later passes of the loader may have another one
         self.feeds = False
+        self.ahead = False  # a library fetches one batch ahead of the loop
         self.began = ring.now()
         self.base = self.count = 0  # of its items, if they are counted here
 
@@ -188,6 +189,12 @@ class Trainer:
         if loop.current is not None:
             self._close(loop, ring.now(), ring.cpu())
         profile.windows.close()
+
+    def forget(self, feed):
+        """The current step's batch does not exist."""
+        loop = self.loop()
+        if loop.current is not None and loop.current.feed is feed:
+            loop.current = None
 
     def receive(self, feed, item, samples, time, cpu):
         loop = _here.loop or self.loop()
@@ -389,8 +396,11 @@ class Trainer:
 
     def _is_left(self, loop, step):
         """The job ends, with a batch that it did not train on."""
-        return (step.stepped is None and self.optimizer and step.feed.feeds and
-                loop.since.get(step.feed) == 1)
+        if not (self.optimizer and step.feed.feeds):
+            return False
+        if step.feed.ahead:  # the optimizer's last step was on the batch before
+            return step is loop.current and not loop.since
+        return step.stepped is None and loop.since.get(step.feed) == 1
 
     def _close(self, loop, time, cpu, last=False):
         step, loop.current = loop.current, None

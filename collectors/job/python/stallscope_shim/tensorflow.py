@@ -16,7 +16,7 @@ import sys
 import weakref
 
 from . import call_site, loaders, profile, ring, session, steps
-from .watch import Field, Method, own, pass_on, uses
+from .watch import Field, Method, Written, own, pass_on, uses
 
 _KERAS = ("fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch")
 _PARAMETERS = ("num_parallel_calls", "buffer_size", "batch_size", "cycle_length", "block_length",
@@ -360,6 +360,13 @@ def _train_function_read(model, function):
     steps.trainer.receive(feed, _item(feed), int(samples), time, cpu)
 
 
+def _ran_out(epoch, iterator):
+    """Keras asks a data set of unknown length for one batch more than it has."""
+    known = _feeds.get(id(epoch))
+    if iterator is None and known is not None and known[0]() is epoch:
+        steps.trainer.forget(known[1])
+
+
 def _of_py_dataset(data):
     """The workers of a data set of the job's own, which Keras makes a generator of."""
     workers = getattr(data, "workers", None)
@@ -439,5 +446,8 @@ def attach_keras(module):
     _folders.append(_folder(module.__file__, "src"))
     Field(trainer, "train_function", read=_train_function_read)
     Field(trainer, "test_function", read=_evaluates)
+    epochs = getattr(sys.modules.get("keras.src.trainers.epoch_iterator"), "EpochIterator", None)
+    if epochs is not None and uses(epochs, "_enumerate_iterator", "_current_iterator"):
+        Written(epochs, "_current_iterator", wrote=_ran_out)
     if "history" in names:
         Field(trainer, "history", read=_fit_returns)

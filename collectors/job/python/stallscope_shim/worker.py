@@ -79,7 +79,9 @@ def batch_words(state, loader, item, time, cpu):
     if middle is None:  # an exception, or the end of the data
         state.ops.end()
         return ring.work(loader.fetch, item, begin, time, cpu - state.cpu)
-    if not state.ops.written:
+    if state.ops.written:
+        state.whole.looked_into()
+    else:
         collated += state.whole.words(loader.collate, middle, time, cpu - state.collate_cpu)
     return (ring.work(loader.fetch, item, begin, state.fetched_at, state.fetched_cpu - state.cpu) +
             collated +

@@ -436,6 +436,22 @@ def hugging_face_trainer():
             DataLoader(list(range(4)), batch_size=4)).train()
 
 
+def fetched_ahead():
+    """Two epochs of 4 batches, or fewer."""
+    from accelerate.data_loader import DataLoaderShard
+    from torch.utils.data import DataLoader
+
+    model = Standin()
+    loader = DataLoaderShard(DataLoader(list(range(16)), batch_size=4))
+    done = 0
+    for _ in range(2):
+        for batch in loader:
+            model.step(batch)
+            done += 1
+            if done == int(sys.argv[2]):
+                return
+
+
 class Standin:
     def __init__(self):
         import torch

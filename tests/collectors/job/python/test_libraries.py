@@ -93,6 +93,15 @@ class StandIns(LibraryCase):
         self.assertEqual(1, self.evaluations(session, "checkpoint"))
 
 
+    def test_a_batch_that_accelerate_fetches_ahead_and_leaves_is_no_step(self):
+        for steps in (8, 6, 4, 3):
+            with self.subTest(steps):
+                shutil.rmtree(self.session, True)
+                session = self.record("fetched_ahead", str(steps))
+                self.assertEqual([], session.said)
+                self.assertEqual(steps, len(session.steps))
+
+
 class Libraries(LibraryCase):
     path = None
 

@@ -74,6 +74,9 @@ class Windows(Case):
         self.assertEqual(8, graph["Batch"]["batch_size"])
         self.assertEqual(2, graph["Prefetch"]["buffer_size"])
 
+    def test_a_batch_that_does_not_exist_is_no_step(self):
+        self.assertEqual(40, len(self.record("unknown_length").steps))
+
     def test_another_window_later(self):
         session = self.record("epochs")
         self.assertEqual(80, len(session.steps))
@@ -275,6 +278,9 @@ class TensorFlow(Case):
         self.assertTrue(loader["where"]["file"].endswith("tf_real_jobs.py"), loader)
         ops = [node["op"] for node in loader["settings"]["graph"]]
         self.assertEqual(["Range", "ParallelMap", "Batch", "Prefetch"], ops)
+
+    def test_a_batch_behind_the_last_is_no_step(self):
+        self.assertEqual([], self.check("fit_of_unknown_length", 24).said)
 
     def test_a_loop_of_its_own(self):
         session = self.check("loop", 40)

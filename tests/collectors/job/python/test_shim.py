@@ -140,7 +140,8 @@ class Batches(Case):
 
     def test_a_loader_per_epoch_is_one_loader(self):
         session = self.record("every_epoch")
-        self.assertEqual(1, len(session.main.names["loader"]))
+        (loader,) = session.main.of("loader").values()
+        self.assertIs(True, loader["settings"]["made_again"])
         self.assertEqual({0, 1, 2}, {e.item >> 32 & 0xFFFF for _, e in session.events("step")})
 
     def test_loaders_of_one_line(self):
@@ -813,6 +814,16 @@ class Ops(Case):
                 # Not of each batch, for ever: some stand for the others.
                 self.assertGreaterEqual(len(drawn), 32)
                 self.assertLess(len(drawn), 2 * 64 if collate == "mean" else 80)
+
+    def test_a_collate_function_is_no_op_as_a_whole_once_a_sample_has_looked_into_it(self):
+        session = self.record("zero_lines")
+        named = [e for _, e in session.events("named")]
+        watched = [e for _, e in session.events("work", "fetch")
+                   if any(e.start <= op.start < e.end for op in named)]
+        collated = [e.start for e in named if e.extra[1] == "lined_collate"]
+        self.assertLess(4, len(watched))
+        self.assertEqual(len(watched), len([start for start in collated if start > watched[0].start]))
+        self.assertLess(0, len([start for start in collated if start < watched[0].start]))
 
     def test_a_sampler_that_draws_a_pass_before_its_first_index(self):
         # torch asks for an iterator once more where it has workers.

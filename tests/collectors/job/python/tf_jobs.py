@@ -25,6 +25,10 @@ def epochs():
     fit(epochs=4)
 
 
+def unknown_length():
+    fit(epochs=2, unknown=True)
+
+
 def evaluated():
     fit(epochs=2, validation_data=batches(40))
 

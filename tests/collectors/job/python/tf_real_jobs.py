@@ -28,6 +28,15 @@ def fit(data=None):
     print(["%.3g" % x for x in history.history["loss"]])
 
 
+def fit_of_unknown_length():
+    data = tf.data.Dataset.from_generator(
+        lambda: (([float(i)], [float(i)]) for i in range(64)),
+        output_signature=(tf.TensorSpec([1]), tf.TensorSpec([1])))
+    model = keras.Sequential([keras.layers.Input((1,)), keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    model.fit(data.batch(8), epochs=3, verbose=0)
+
+
 def loop():
     print(sum(float(tf.reduce_sum(x)) for x, _ in batches()))
 

@@ -1,10 +1,8 @@
-class TFEpochIterator:
-    def __init__(self, dataset):
-        self._distributed_dataset = dataset
-        self.data_adapter = None
+from keras.src.trainers.epoch_iterator import EpochIterator
 
-    def __iter__(self):
-        return iter(self._distributed_dataset.elements())
+
+class TFEpochIterator(EpochIterator):
+    pass
 
 
 class TensorFlowTrainer:
@@ -18,13 +16,17 @@ class TensorFlowTrainer:
             return
         self.train_function = lambda batch: sum(batch)
 
-    def fit(self, dataset, epochs=1, validation_data=None, callback=None):
-        epoch_iterator = TFEpochIterator(dataset)
+    def fit(self, dataset, epochs=1, validation_data=None, callback=None, unknown=False):
+        epoch_iterator = TFEpochIterator(dataset, unknown)
         self.make_train_function()
         logs = []
         for _ in range(epochs):
             for iterator in epoch_iterator:
-                logs.append(self.train_function(iterator))
+                try:
+                    logs.append(self.train_function(iterator))
+                except TypeError:
+                    epoch_iterator.ran_out()
+                    continue
                 if callback is not None:
                     callback(len(logs))
             if validation_data is not None:
