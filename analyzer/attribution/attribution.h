@@ -295,10 +295,12 @@ struct Arithmetic {
 struct ProcessUse {
   ProcessId process;
   std::optional<int64_t> cpu_ns;
-  std::optional<int64_t> run_wait_ns;  // of its recorded threads: ready without a core
-  std::optional<uint64_t> read_bytes;  // requested
-  std::optional<uint64_t> disk_bytes;  // read from the disk
-  std::optional<uint64_t> peak_rss_bytes;
+  std::optional<int64_t> run_wait_ns;      // of its recorded threads: ready without a core
+  std::optional<uint64_t> read_bytes;      // requested
+  std::optional<uint64_t> disk_bytes;      // read from the disk
+  std::optional<uint64_t> peak_rss_bytes;  // its part of what it shares
+  std::optional<uint64_t>
+      peak_private_bytes;  // what it shares with none: another one costs so much
 };
 
 struct MemoryUse {
@@ -340,6 +342,12 @@ struct Sensitivity {
   double slowed_by = 0;  // mean delay, relative to its work
 };
 
+// The trainer's waits for batches, as parts of the time of profiled steps and of the others.
+struct WaitsBeside {
+  double profiled = 0;
+  double others = 0;
+};
+
 struct Attribution {
   Window window;
   std::vector<DeviceTimeline> timelines;  // at least one, sorted by rank and device
@@ -362,6 +370,7 @@ struct Attribution {
   // By this part of its time the profiler lengthens what the trainer does with a batch; nothing if
   // the window is not of profiled steps, or the others are too few.
   std::optional<double> slowed_by_profiler;
+  std::optional<WaitsBeside> waits_beside;  // likewise
   CrossCheck cross_check;
   std::vector<Sensitivity> sensitivities;  // by stage; empty unless the recording slowed stages
   std::vector<std::string> limits;         // what this trace cannot show

@@ -535,6 +535,7 @@ std::vector<ProcessUse> UseOfProcesses(const model::Run& run) {
     if (is(".io_requested")) use.read_bytes = grown;
     if (is(".io_from_disk")) use.disk_bytes = grown;
     if (is(".rss")) use.peak_rss_bytes = Count(series[i].most);
+    if (is(".private")) use.peak_private_bytes = Count(series[i].most);
   }
   return uses;
 }

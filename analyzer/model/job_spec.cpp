@@ -90,6 +90,8 @@ bool IsTfData(const trace::LoaderInfo& loader) { return loader.kind.starts_with(
 
 bool IsGrain(const trace::LoaderInfo& info) { return info.kind.starts_with("grain."); }
 
+bool IsMadeAgain(const trace::LoaderInfo& info) { return SettingsOf(info).contains("made_again"); }
+
 bool IsDataLoader(const trace::LoaderInfo& info) {
   // grain's processes are a setting that is called like those of a DataLoader.
   if (IsTfData(info) || IsGrain(info)) return false;

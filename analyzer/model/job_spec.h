@@ -50,6 +50,10 @@ bool IsTfData(const trace::LoaderInfo& loader);
 // One whose threads or processes make batches ahead of the loop.
 bool IsGrain(const trace::LoaderInfo& info);
 
+// The job constructs it anew for its passes, and so its workers are new ones, whatever the
+// settings.
+bool IsMadeAgain(const trace::LoaderInfo& info);
+
 // Whether the loader has any of these knobs. An iterator of another library, or of the job itself,
 // has other settings (kOtherLoaderKnobs) or none; a loader without recorded settings may be of any
 // kind.

@@ -156,6 +156,7 @@ struct JobSampler::Process {
       : job_process(std::move(of)),
         cpu(Row("process<pid>.cpu"), pid),
         rss(Row("process<pid>.rss"), pid),
+        only_own(Row("process<pid>.private"), pid),
         requested(Row("process<pid>.io_requested"), pid),
         from_disk(Row("process<pid>.io_from_disk"), pid),
         threads(Row("process<pid>.threads"), pid),
@@ -177,6 +178,7 @@ struct JobSampler::Process {
   Usage usage;
   uint64_t rss_bytes = 0;
   uint64_t shared_bytes = 0;  // of this, what other processes count, and files
+  uint64_t private_bytes = 0;
   bool knows_shared = false;
   bool share_due = false;
   uint64_t thread_count = 0;
@@ -185,7 +187,7 @@ struct JobSampler::Process {
   // Sums over the threads of a native loader, including ended ones.
   bool has_pool = false;
   uint64_t pool_on_cpu_ns = 0, pool_run_wait_ns = 0;
-  Counter cpu, rss, requested, from_disk, threads, pool_on_cpu, pool_run_wait;
+  Counter cpu, rss, only_own, requested, from_disk, threads, pool_on_cpu, pool_run_wait;
 };
 
 struct JobSampler::Thread {
@@ -480,6 +482,7 @@ void JobSampler::ReadShare(Process& process) {
   const uint64_t share = bytes("Pss").value_or(process.rss_bytes);
   const uint64_t own = share - std::min(share, bytes("Pss_File").value_or(0));
   process.shared_bytes = process.rss_bytes - std::min(process.rss_bytes, own);
+  process.private_bytes = bytes("Private_Dirty").value_or(own);
 }
 
 void JobSampler::SampleProcesses() {
@@ -511,6 +514,7 @@ void JobSampler::SampleProcesses() {
     const uint64_t own = process->rss_bytes - std::min(process->rss_bytes, process->shared_bytes);
     sink_->Of(process->job_process->id());
     process->rss.Put(*sink_, own);
+    process->only_own.Put(*sink_, process->private_bytes);
     rss += own;
   }
   PutSums(rss, threads);

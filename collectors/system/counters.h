@@ -42,6 +42,8 @@ inline constexpr CounterRow kCounterTable[] = {
     {"process<pid>.rss", "bytes", CounterKind::kGauge,
      "a job's process: its resident memory without mapped files, in equal parts where it is "
      "shared"},
+    {"process<pid>.private", "bytes", CounterKind::kGauge,
+     "a job's process: memory that no other process has"},
     {"process<pid>.io_requested", "bytes", CounterKind::kCumulative,
      "a job's process: bytes returned by read calls"},
     {"process<pid>.io_from_disk", "bytes", CounterKind::kCumulative,

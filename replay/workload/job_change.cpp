@@ -90,6 +90,10 @@ class JobComparison {
         !costs.start) {
       Cannot(name + ".persistent_workers", "the recording does not show how workers start");
     }
+    if (now.persistent_workers != before.persistent_workers && costs.made_again) {
+      Cannot(name + ".persistent_workers",
+             "the job makes a new loader for each pass, with workers of its own");
+    }
     const bool other_start = now.multiprocessing_context != before.multiprocessing_context &&
                              now.multiprocessing_context != StartMethod::kInherited && had_workers;
     if (other_start && starts_again && !now.persistent_workers) {

@@ -54,6 +54,7 @@ class JobReader {
         record_(ReadJobRecord(run, attribution, loader)) {
     costs_.loader = model::LoaderSpecOf(loader.info);
     costs_.of_grain = model::IsGrain(loader.info);
+    costs_.made_again = model::IsMadeAgain(loader.info);
   }
 
   Result<JobCosts> Read(std::vector<std::string>& limits) {
@@ -414,7 +415,9 @@ void JobReader::TakeExtras() {
 
 void JobReader::TakeMemory() {
   for (size_t i = 0; i < record_.processes.size() && i < attribution_.processes.size(); ++i) {
-    const auto peak = attribution_.processes[i].peak_rss_bytes;
+    const attribution::ProcessUse& use = attribution_.processes[i];
+    // Older traces have its part of what it shares with others alone.
+    const auto peak = use.peak_private_bytes ? use.peak_private_bytes : use.peak_rss_bytes;
     if (!record_.processes[i].worker || !peak) continue;
     costs_.worker_bytes = std::max(costs_.worker_bytes.value_or(0), *peak);
   }

@@ -93,11 +93,12 @@ struct JobCosts {
   // and how long it is held was not recorded.
   double held = 0;
   std::optional<WorkerStart> start;
+  bool made_again = false;  // the job makes a new loader for each pass, with workers of its own
   // Batches of each pass that ended.
   std::vector<uint64_t> passes;
   // Batches of each worker's share in a pass, where an iterable data set's ended.
   std::vector<uint64_t> shards;
-  std::optional<uint64_t> worker_bytes;  // resident memory of a worker, at most
+  std::optional<uint64_t> worker_bytes;  // memory that one more worker takes, at most
 };
 
 // Of the loader that feeds the steps; null: the spec is no job's.

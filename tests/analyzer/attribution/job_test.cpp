@@ -376,6 +376,7 @@ TEST_SUITE("fast") {
     sample("process7.cpu", ProcessId{0}, {10, 30});
     sample("process8.cpu", ProcessId{1}, {5, 50});
     sample("process8.rss", ProcessId{1}, {300, 900, 200});
+    sample("process8.private", ProcessId{1}, {100, 400, 300});
     sample("process8.io_requested", ProcessId{1}, {70});
     sample("thread9.run_wait", ProcessId{1}, {4, 6});
     sample("thread10.run_wait", ProcessId{1}, {3, 2});  // its number was used again
@@ -390,6 +391,7 @@ TEST_SUITE("fast") {
     CHECK(worker.read_bytes == 70);
     CHECK_FALSE(worker.disk_bytes.has_value());
     CHECK(worker.peak_rss_bytes == 900);
+    CHECK(worker.peak_private_bytes == 400);
   }
 
   TEST_CASE("job: the loader gets nothing ready while the job evaluates between two passes") {

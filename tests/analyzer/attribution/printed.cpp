@@ -136,8 +136,9 @@ void PrintMachine(const attribution::Attribution& a, Printer& p) {
   const auto& [peak, on_device, available, limit, growth, stages] = a.memory;
   p.Line("memory", peak, on_device, available, limit, growth);
   for (const auto& [stage, bytes] : stages) p.Line(" held", stage, bytes);
-  for (const auto& [process, cpu, run_wait_ns, read_bytes, disk_bytes, peak_rss] : a.processes) {
-    p.Line("process", process, cpu, run_wait_ns, read_bytes, disk_bytes, peak_rss);
+  for (const auto& [process, cpu, run_wait_ns, read_bytes, disk_bytes, peak_rss, only_own] :
+       a.processes) {
+    p.Line("process", process, cpu, run_wait_ns, read_bytes, disk_bytes, peak_rss, only_own);
   }
   if (!a.arithmetic.has_value()) return;
   const auto& [step, rate, computing, most, share] = *a.arithmetic;
@@ -149,7 +150,7 @@ void PrintMachine(const attribution::Attribution& a, Printer& p) {
 std::string Printed(const attribution::Attribution& attribution) {
   const auto& [window, timelines, steps, breakdown, blame, beside, stragglers, stages, devices,
                kernels, idle, cpu, memory, processes, arithmetic, throughput, step_ns, rate_steps,
-               slowed_by_profiler, cross_check, sensitivities, limits] = attribution;
+               slowed_by_profiler, waits_beside, cross_check, sensitivities, limits] = attribution;
   static_cast<void>(std::tie(window, timelines, steps, breakdown, blame, stragglers, stages,
                              devices, kernels, idle, cpu, memory, processes, arithmetic));
   Printer p;
@@ -162,6 +163,7 @@ std::string Printed(const attribution::Attribution& attribution) {
   }
   p.Line("throughput", throughput);
   p.Line("step_ns", step_ns, rate_steps, slowed_by_profiler);
+  if (waits_beside) p.Line("waits_beside", waits_beside->profiled, waits_beside->others);
   const auto& [by_capacity, agrees, text] = cross_check;
   p.Line("cross_check", by_capacity, agrees, text);
   for (const auto& [stage, mean, low, high, bounded, windows, slowed_by] : sensitivities) {

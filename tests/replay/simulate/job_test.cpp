@@ -282,6 +282,8 @@ TEST_SUITE("fast") {
     };
     CHECK(why(0) == "");
     CHECK(why(1).starts_with("loader.persistent_workers: "));
+    job.costs.made_again = true;
+    CHECK(why(0).find("a new loader for each pass") != std::string::npos);
   }
 
   TEST_CASE("job: workers that share a lock are not predicted to work beside one another") {
