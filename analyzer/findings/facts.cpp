@@ -276,18 +276,29 @@ int64_t ShardsOf(const model::Loader& loader) {
   return std::max<int64_t>(shards, 0);
 }
 
-double MeanPassNs(const Case& c, LoaderId loader) {
-  std::set<uint64_t> passes;
+bool IsSampler(const Case& c, StageId stage) {
+  if (JobLoaderOf(c, stage) == nullptr) return false;
+  const std::string& name = c.run.stages[stage.value].name;
+  return name == "sampler" || name.ends_with(".sampler");
+}
+
+Passes PassesOf(const Case& c, LoaderId loader) {
+  std::set<uint64_t> seen;
+  Passes passes;
   int64_t first = 0;
   int64_t last = 0;
   for (const trace::Step& step : c.run.rows.steps) {
     if (model::LoaderOfBatch(step.batch) != loader.value) continue;
-    if (!passes.insert(model::PassOfBatch(step.batch)).second) continue;
-    if (passes.size() == 1) first = step.requested_ns;
+    ++passes.steps;
+    if (!seen.insert(model::PassOfBatch(step.batch)).second) continue;
+    if (seen.size() == 1) first = step.requested_ns;
     last = step.requested_ns;
   }
-  if (passes.size() < 2) return 0;
-  return static_cast<double>(last - first) / static_cast<double>(passes.size() - 1);
+  passes.count = seen.size();
+  if (passes.count > 1) {
+    passes.mean_ns = static_cast<double>(last - first) / static_cast<double>(passes.count - 1);
+  }
+  return passes;
 }
 
 bool RepeatsInWorkers(const model::Loader& loader) {

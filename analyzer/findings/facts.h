@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analyzer/findings/findings.h"
+#include "analyzer/findings/thresholds.h"
 #include "analyzer/words/words.h"
 
 namespace stallscope::findings {
@@ -69,13 +70,21 @@ StageRole RoleOf(const Case& c, StageId stage);
 bool IsTuned(const Case& c, StageId stage);
 // PyTorch's, as its profiler sees it: workers of its own are other processes.
 bool IsDataLoader(const Case& c, StageId stage);
+// It chooses the indices of a job's batches.
+bool IsSampler(const Case& c, StageId stage);
 // Of a recorded job, the loader that this stage belongs to; null for other stages.
 const model::Loader* JobLoaderOf(const Case& c, StageId stage);
 // The number of shards that the workers of a job's data set divide; 0 if none, or unknown.
 int64_t ShardsOf(const model::Loader& loader);
-// The mean time from the first step of a pass over a job's loader to that of the next; 0 if no pass
-// was followed by another.
-double MeanPassNs(const Case& c, LoaderId loader);
+// The passes over a job's loader that fed steps.
+struct Passes {
+  size_t count = 0;
+  uint64_t steps = 0;
+  double mean_ns = 0;  // from the first step of one to that of the next; 0: there is only one
+  // As next(iter(loader)) does.
+  bool OnePerStep() const { return count >= kManyPasses && count == steps; }
+};
+Passes PassesOf(const Case& c, LoaderId loader);
 // Each worker yields all of the job's data set, a stream: so its code shows.
 bool RepeatsInWorkers(const model::Loader& loader);
 // "multiprocessing.Lock (data.py:31)"; empty if the trace does not show it.

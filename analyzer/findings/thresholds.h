@@ -74,6 +74,10 @@ constexpr size_t kManySteps = 20;
 // If more of the run is lost, what is left may differ from the whole.
 constexpr double kBearableLoss = 0.10;
 
+// Profiled steps are no sample of a run whose other steps wait for this much more of their time:
+// the first bound to be named begins at a tenth.
+constexpr double kUnlikeWaits = 0.25;
+
 // --- Gains ---------------------------------------------------------------------------------------
 
 // The most that a change can gain is worth a word as long as it is below 20 times as fast.
@@ -122,6 +126,8 @@ constexpr int64_t kMostWorkers = 64;
 // Workers that are forked, give their first batch and end within 0.2 s, those of a small job, take
 // 5% of a shorter pass.
 constexpr double kShortPassNs = 4e9;
+// Passes of one step each, this many of them, are no epochs of a tiny data set that is tried out.
+constexpr size_t kManyPasses = 10;
 // The error of a stage's recorded service time once it has other workers beside it.
 constexpr Assumed kTunedService = {0.8, 1.0, 1.2};
 // The tuner's limit for a stage is twice the cores, and at least this many workers (analyzer/plan).

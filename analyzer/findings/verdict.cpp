@@ -392,6 +392,19 @@ std::optional<Category> CategoryOf(Bound bound) {
   return std::nullopt;
 }
 
+// Something that only the profiled steps have: a full buffer, say.
+std::string WhyProfiledAreUnlike(const Attribution& attribution) {
+  const auto& waits = attribution.waits_beside;
+  if (!waits.has_value() || waits->profiled >= kHighShare ||
+      waits->others - waits->profiled < kUnlikeWaits) {
+    return "";
+  }
+  return fmt::format(
+      "the {} profiled steps wait for their batches for {} of the time, the {} others for {}",
+      attribution.window.steps, words::Percent(waits->profiled), attribution.rate_steps,
+      words::Percent(waits->others));
+}
+
 Verdict VerdictOn(const model::Run& run, const Attribution& attribution) {
   Verdict verdict;
   const size_t steps = attribution.window.steps + attribution.window.warmup_steps;
@@ -405,6 +418,8 @@ Verdict VerdictOn(const model::Run& run, const Attribution& attribution) {
     verdict.doubts.push_back("it is unknown when the trainer waited for a batch");
   } else if (lost > kBearableLoss) {
     verdict.doubts.push_back(fmt::format("{:.0f}% of the run is missing", 100 * lost));
+  } else if (std::string unlike = WhyProfiledAreUnlike(attribution); !unlike.empty()) {
+    verdict.doubts.push_back(std::move(unlike));
   } else {
     const auto candidates = Candidates(attribution);
     verdict.confidence = 1;

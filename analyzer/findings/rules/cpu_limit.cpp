@@ -4,44 +4,57 @@
 namespace stallscope::findings::cpu_limit {
 namespace {
 
-std::optional<std::string> WhoTakesThem(const Case& c) {
+struct Taker {
+  std::string text;
+  bool others = false;  // they may be gone in the next run
+};
+
+std::optional<Taker> WhoTakesThem(const Case& c) {
   const auto& cpu = c.attribution.cpu;
   if (cpu.throttled.value_or(0) >= kThrottled) {
-    return fmt::format("the cgroup quota stopped the run for {} of the time",
-                       Percent(*cpu.throttled));
+    return Taker{fmt::format("the cgroup quota stopped the run for {} of the time",
+                             Percent(*cpu.throttled))};
   }
   if (cpu.steal.value_or(0) >= kThrottled) {
-    return fmt::format("the hypervisor took {} of the cores' time", Percent(*cpu.steal));
+    return Taker{fmt::format("the hypervisor took {} of the cores' time", Percent(*cpu.steal))};
   }
   if (cpu.cores > 0 && cpu.process_busy.value_or(0) >= kCoresBurned * cpu.cores) {
-    return fmt::format("{:.1f} of {:.1f} cores are in use", *cpu.process_busy, cpu.cores);
+    return Taker{fmt::format("{:.1f} of {:.1f} cores are in use", *cpu.process_busy, cpu.cores)};
   }
   const double waits = ReadyWithoutCore(c.attribution);
   if (waits > Share(c, Category::kInputStall)) {
-    return fmt::format("for up to {} of step time the trainer's thread is ready without a core",
-                       Percent(waits)) +
-           (cpu.OthersDisturb()
-                ? fmt::format(", and other programs or virtual machines have {} of the cores",
-                              Percent(*cpu.others))
-                : "");
+    Taker taker{
+        fmt::format("for up to {} of step time the trainer's thread is ready without a core",
+                    Percent(waits)),
+        cpu.OthersDisturb()};
+    if (taker.others) {
+      taker.text += fmt::format(", and other programs or virtual machines have {} of the cores",
+                                Percent(*cpu.others));
+    }
+    return taker;
   }
   return std::nullopt;
 }
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!Worth(c, Category::kInputStall)) return;
-  const std::optional<std::string> who = WhoTakesThem(c);
+  const std::optional<Taker> who = WhoTakesThem(c);
   const double share = BlamedOn(c, Cause::kCpu) + BlamedOn(c, Cause::kCpuContention);
   if (!who.has_value() || share < kModerateShare) return;
-  Draft draft = About(c, StageId::None(), share,
-                      fmt::format("{}: more workers would only wait for each other", *who));
+  Draft draft = About(
+      c, StageId::None(), share,
+      who->text + (who->others ? ": only a run without these shows what more workers would bring"
+                               : ": more workers would only wait for each other"));
   ShowCounter(draft, c, "process.run_wait", "threads that were ready but had no core");
   if (c.attribution.cpu.throttled.value_or(0) > 0) {
     ShowCounter(draft, c, "cgroup.throttled", "time held back by the quota");
   }
   RecommendUnpriced(
-      draft, "do less work per element, or give the run more cores", {},
-      "this run does not show how fast the program is on more cores: record it there");
+      draft,
+      who->others ? "record it again while they are idle; do less work per element, or give the "
+                    "run more cores"
+                  : "do less work per element, or give the run more cores",
+      {}, "this run does not show how fast the program is on more cores: record it there");
   drafts.push_back(std::move(draft));
 }
 

@@ -87,6 +87,13 @@ std::optional<int64_t> MostOfAll(const Case& c, const std::vector<StageId>& stag
   return waits > kTakeTurns * work ? std::optional(now) : std::nullopt;
 }
 
+// ", and lacks a core for 41.7%": of step time, which other settings of the loader do not change.
+std::string AndLacksACore(const Case& c, const std::vector<StageId>& stages) {
+  double share = 0;
+  for (const StageId stage : stages) share += Blamed(c, stage, {Cause::kCpuContention});
+  return share < kModerateShare ? "" : fmt::format(", and lacks a core for {}", Percent(share));
+}
+
 void ShowWork(const Case& c, const std::vector<StageId>& stages, Draft& draft) {
   for (const StageId stage : stages) {
     const attribution::StageUse& of = *UseOf(c, stage);
@@ -107,8 +114,9 @@ bool SeveralFeed(const Case& c) {
 // An epoch that is short beside what starting workers takes, with a loader that would start them
 // for each.
 bool WorkersShouldStay(const Case& c, LoaderId loader) {
-  const double pass = MeanPassNs(c, loader);
-  return pass > 0 && pass < kShortPassNs &&
+  const double pass_ns = PassesOf(c, loader).mean_ns;
+  return pass_ns > 0 && pass_ns < kShortPassNs &&
+         !model::IsMadeAgain(c.run.loaders[loader.value].info) &&
          !model::LoaderSpecOf(c.run.loaders[loader.value].info).persistent_workers;
 }
 
@@ -165,8 +173,8 @@ void CheckJob(const Case& c, LoaderId loader, std::vector<Draft>& drafts) {
           ? fmt::format("{} of step time is spent waiting for {}, with {} busy {} of the time",
                         Percent(share), name, NowWith(c, stages.front()),
                         Percent(std::min(busy, 1.0)))
-          : fmt::format("the job's own process spends {} of step time in {}: num_workers is 0",
-                        Percent(share), name));
+          : fmt::format("the job's own process works for {} of step time in {}{}: num_workers is 0",
+                        Percent(share), name, AndLacksACore(c, stages)));
   ShowWork(c, stages, draft);
   for (const StageId stage : stages) {
     const std::string lock = SharedLockOf(c, stage);
@@ -210,13 +218,13 @@ void CheckEvaluation(const Case& c, LoaderId loader, std::vector<Draft>& drafts)
   if (beside == c.attribution.beside.end()) return;
   std::vector<StageId> stages;
   double share = 0;
-  double on_cpu = 0;
+  double on_cpu = 0;  // or ready to be
   for (const auto& stage : c.run.stages) {
     const attribution::StageUse* const use = UseOf(c, stage.id);
     if (stage.loader != loader || use == nullptr || !RunsInWorkers(c, stage)) continue;
     if (!model::IsTrainer(c.run, use->runs_in)) return;
     share += use->utilization;
-    on_cpu += use->utilization * static_cast<double>(use->cpu_ns) /
+    on_cpu += use->utilization * static_cast<double>(use->cpu_ns + use->contention_ns) /
               std::max(1.0, static_cast<double>(use->busy_ns));
     stages.push_back(stage.id);
   }

@@ -7,6 +7,30 @@
 namespace stallscope::findings::persistent_workers {
 namespace {
 
+constexpr Advice kNoCode = {};
+
+// Workers stay for the iterators of one loader.
+void RecommendToKeep(const Case& c, StageId stage, Draft& draft) {
+  const model::Loader* const loader = JobLoaderOf(c, stage);
+  const bool kept = loader != nullptr && model::LoaderSpecOf(loader->info).persistent_workers;
+  if (PassesOf(c, c.run.stages[stage.value].loader).OnePerStep()) {
+    draft.advice = &kNoCode;
+    RecommendUnpriced(draft, std::string(kOneIterator), Patch(),
+                      "stallscope cannot change the job's own loop");
+  } else if (kept || (loader != nullptr && model::IsMadeAgain(loader->info))) {
+    RecommendUnpriced(draft,
+                      fmt::format("make the loader once, before the first epoch{}",
+                                  kept ? ": persistent_workers=True keeps the workers of one loader"
+                                       : ", with persistent_workers=True: each new one starts "
+                                         "workers of its own"),
+                      Patch(), "stallscope cannot change where the job makes its loader");
+  } else {
+    RecommendUnpriced(draft, "keep the workers between epochs: persistent_workers=True",
+                      LoaderSetting(c, stage, "persistent_workers", true),
+                      WasNotPredicted("how much of it is between epochs"));
+  }
+}
+
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (!Worth(c, Category::kInputStall)) return;
   for (const auto& stage : c.run.stages) {
@@ -16,15 +40,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
           About(c, stage.id, startup,
                 fmt::format("{} of step time is spent while the workers of {} start or end",
                             Percent(startup), stage.name));
-      const model::Loader* const loader = JobLoaderOf(c, stage.id);
-      const bool kept = loader != nullptr && model::LoaderSpecOf(loader->info).persistent_workers;
-      RecommendUnpriced(
-          draft,
-          kept ? "make the loader once, before the first epoch: persistent_workers=True keeps the "
-                 "workers of one loader"
-               : "keep the workers between epochs: persistent_workers=True",
-          kept ? Patch() : LoaderSetting(c, stage.id, "persistent_workers", true),
-          WasNotPredicted("how much of it is between epochs"));
+      RecommendToKeep(c, stage.id, draft);
       drafts.push_back(std::move(draft));
     }
     if (!IsDataLoader(c, stage.id)) continue;

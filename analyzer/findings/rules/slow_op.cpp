@@ -15,10 +15,29 @@ double WaitedFor(const Case& c, StageId stage, const attribution::OpUse& op, dou
   return std::min(off, Blamed(c, stage, {Cause::kBlocked}) / share);
 }
 
+// A sampler of torch's own, whose calls are no ops.
+void CheckSampler(const Case& c, StageId stage, std::vector<Draft>& drafts) {
+  const double blamed = BlamedForWork(c, stage);
+  if (blamed < kModerateShare) return;
+  Draft draft = About(c, stage, blamed,
+                      fmt::format("{} of step time goes to choosing which elements are next, which "
+                                  "no worker does",
+                                  Percent(blamed)));
+  const bool anew = PassesOf(c, c.run.stages[stage.value].loader).OnePerStep();
+  RecommendUnpriced(draft,
+                    anew ? std::string(kOneIterator)
+                         : "choose them at less cost: all of a pass in one call, from weights that "
+                           "stay, and not more of them than a pass needs",
+                    Patch(), "stallscope cannot predict how much cheaper it could be");
+  drafts.push_back(std::move(draft));
+}
+
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   for (const auto& stage : c.run.stages) {
     const attribution::StageUse* const use = UseOf(c, stage.id);
-    if (!stage.loader.known() || use == nullptr || use->ops.empty()) continue;
+    if (!stage.loader.known() || use == nullptr) continue;
+    if (use->ops.empty() && IsSampler(c, stage.id)) CheckSampler(c, stage.id, drafts);
+    if (use->ops.empty()) continue;
     const double blamed = BlamedForWork(c, stage.id);
     const attribution::OpUse& op = use->ops.front();
     const double of_stage = attribution::ShareOfStage(op, use->sampled_ns).value_or(0);

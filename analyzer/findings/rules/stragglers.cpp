@@ -59,9 +59,10 @@ Patch LettingOthersPass(const Case& c, StageId stage) {
   return Setting(spec.stages[at].name + ".buffer_size", kHidingPrefetch);
 }
 
-// Not of the machine, or of how workers send what they made, or as long as any other: the element
-// would wait so again, and another one would not.
+// Not of the machine, of how workers send what they made, of the choice of indices, or as long as
+// any other: the element would wait so again, and another one would not.
 bool IsOfTheElement(const Case& c, const attribution::Straggler& straggler) {
+  if (IsSampler(c, straggler.stage)) return false;
   const attribution::StageUse* const use = UseOf(c, straggler.stage);
   const auto took = static_cast<double>(straggler.took_ns);
   if (use != nullptr && took > 0 && took < kStragglerSlower * use->service_ns.p50) return false;

@@ -27,6 +27,16 @@ void MakeJob(CaseBuilder& b, Cause cause, double share = 0.5) {
   b.Stall("decode", cause, share);
 }
 
+void MakePasses(CaseBuilder& b, int passes, int steps_each, int64_t pass_ns) {
+  b.run.rows.steps.clear();
+  for (int i = 0; i < passes * steps_each; ++i) {
+    trace::Step& step = b.run.rows.steps.emplace_back();
+    const auto pass = static_cast<uint64_t>(i / steps_each);
+    step.batch.value = pass << 32U | static_cast<uint64_t>(i % steps_each);
+    step.requested_ns = i / steps_each * pass_ns + i % steps_each;
+  }
+}
+
 void AddOps(CaseBuilder& b, double share) {
   attribution::StageUse& use = b.UseOf("decode");
   const auto ns = static_cast<int64_t>(share * static_cast<double>(use.busy_ns));
@@ -125,12 +135,7 @@ TEST_SUITE("fast") {
       CaseBuilder b;
       MakeJob(b, Cause::kCpu);
       b.run.loaders[0].info.settings_json = settings;
-      b.run.rows.steps.clear();
-      for (int i = 0; i < 2 * passes; ++i) {  // two steps each
-        trace::Step& step = b.run.rows.steps.emplace_back();
-        step.batch.value = static_cast<uint64_t>(i / 2) << 32U | static_cast<uint64_t>(i % 2);
-        step.requested_ns = i / 2 * pass_ns + i % 2;
-      }
+      MakePasses(b, passes, 2, pass_ns);
       return b.FindingOf("loader-workers")->recommendation;
     };
     const char* const two = R"({"num_workers":2})";
@@ -147,6 +152,65 @@ TEST_SUITE("fast") {
     CHECK(found(1'000'000'000, 1, two)->patch == alone);
     CHECK(found(1'000'000'000, 3, R"({"num_workers":2,"persistent_workers":true})")->patch ==
           alone);
+  }
+
+  TEST_CASE("job: torch's own sampler is found, and names no element") {
+    const auto found = [](const char* name, int steps_each) {
+      CaseBuilder b;
+      MakeJob(b, Cause::kCpu);
+      b.run.stages[b.IdOf("decode").value].name = name;
+      MakePasses(b, 20, steps_each, 5'000'000'000);
+      return b.FindingOf("slow-op");
+    };
+    const auto sampler = found("loader2.sampler", 2);
+    REQUIRE(sampler);
+    CHECK(Has(sampler->text, "50.0% of step time goes to choosing which elements are next"));
+    CHECK(Has(sampler->recommendation->text, "all of a pass in one call"));
+    CHECK(Has(found("sampler", 1)->recommendation->text, "one iterator before the loop"));
+    CHECK_FALSE(found("fetch", 2));
+  }
+
+  TEST_CASE("job: the workers of a loader that is made again for each pass cannot be kept") {
+    const auto advice = [](const char* settings) {
+      CaseBuilder b;
+      MakeJob(b, Cause::kStartup);
+      b.run.loaders[0].info.settings_json = settings;
+      return *b.FindingOf("persistent-workers")->recommendation;
+    };
+    const auto again = advice(R"({"num_workers":2,"made_again":true})");
+    CHECK(again.patch.changes.empty());
+    CHECK(Has(again.text, "make the loader once, before the first epoch, with persistent_workers"));
+    CHECK_FALSE(advice(R"({"num_workers":2})").patch.changes.empty());
+  }
+
+  TEST_CASE("job: workers that start for each step are a matter of the iterator") {
+    const auto text = [](int steps_each, int passes) {
+      CaseBuilder b;
+      MakeJob(b, Cause::kStartup);
+      MakePasses(b, passes, steps_each, 5'000'000'000);
+      return b.FindingOf("persistent-workers")->recommendation->text;
+    };
+    CHECK(Has(text(1, 20), "one iterator before the loop"));
+    CHECK(Has(text(2, 20), "keep the workers between epochs"));
+    CHECK(Has(text(1, 3), "keep the workers between epochs"));
+  }
+
+  TEST_CASE("job: what the job's process lacks a core for is said beside what it works") {
+    const auto text = [](double lacks) {
+      CaseBuilder b;
+      MakeJob(b, Cause::kCpu, 0.3);
+      b.run.loaders[0].info.settings_json = R"({"num_workers":0})";
+      for (auto& track : b.run.tracks) {
+        if (track.info.stage == b.IdOf("decode")) track.info.stage = b.IdOf("trainer");
+      }
+      for (auto& use : b.attribution.stages) {
+        if (use.runs_in == b.IdOf("decode")) use.runs_in = b.IdOf("trainer");
+      }
+      b.attribution.blame.push_back({b.IdOf("decode"), Cause::kCpuContention, 1, lacks});
+      return b.FindingOf("loader-workers")->text;
+    };
+    CHECK(Has(text(0.2), "works for 30.0% of step time in decode, and lacks a core for 20.0%:"));
+    CHECK(Has(text(0.01), "works for 30.0% of step time in decode: num_workers is 0"));
   }
 
   TEST_CASE("job: what is not predicted has a limit, that of a run without waits") {

@@ -245,6 +245,22 @@ TEST_SUITE("fast") {
     CHECK(empty.Judged().text == "inconclusive");
   }
 
+  TEST_CASE("profiled steps that hardly wait stand for no others that do: inconclusive") {
+    Facts facts({.compute = 95'000, .input = 2'000}, 8);
+    facts.a.window.profiled_of = 63;
+    facts.a.rate_steps = 55;
+    const auto bound = [&](double profiled, double others) {
+      facts.a.waits_beside = {profiled, others};
+      return VerdictOn(facts.run, facts.a).bound;
+    };
+    CHECK(bound(0.02, 0.9) == Bound::kInconclusive);
+    CHECK(VerdictOn(facts.run, facts.a).doubts.front() ==
+          "the 8 profiled steps wait for their batches for 2.0% of the time, the 55 others for "
+          "90.0%");
+    CHECK(bound(0.02, 0.2) == Bound::kCompute);
+    CHECK(bound(0.4, 0.9) == Bound::kCompute);  // they wait, too
+  }
+
   TEST_CASE("confidence falls below 20 steps") {
     const auto confidence = [](size_t steps) {
       return Facts({.compute = 100'000}, steps).Judged().confidence;
