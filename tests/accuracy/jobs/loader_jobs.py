@@ -393,10 +393,11 @@ def sound_stateful():
 # torchdata.nodes.
 
 
-def noded(prepare, threads, ahead=2):
+def noded(prepare, workers, ahead=2, method="thread"):
     from torchdata.nodes import Batcher, IterableWrapper, Loader, Mapper, ParallelMapper, Prefetcher
 
-    mapped = ParallelMapper(IterableWrapper(range(10**6)), prepare, num_workers=threads)
+    mapped = ParallelMapper(IterableWrapper(range(10**6)), prepare, num_workers=workers,
+                            method=method)
     batches = Mapper(Batcher(mapped, BATCH), torch.stack)
     return Loader(Prefetcher(batches, ahead) if ahead else batches)
 
@@ -417,6 +418,11 @@ def nodes_slow_op():
 @planted("torchdata", "fetch loader", "blocked", "prepare")
 def nodes_slow_store():
     train(noded(element(time.sleep, cost(40) / BATCH), 2))
+
+
+@planted("torchdata", "fetch loader", "cpu cpu_contention", "prepare")
+def nodes_slow_op_in_a_process():
+    train(noded(element(burn, cost(16) / BATCH), 1, method="process"))
 
 
 @sound("torchdata", "sound_nodes")

@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -341,6 +342,38 @@ TEST_SUITE("fast") {
     CHECK(said(threads) == "set num_threads=4 in grain.ReadOptions, where loader is built");
     CHECK(said(processes) ==
           "set num_workers=4 in grain.MultiprocessingOptions, where loader is built");
+  }
+
+  TEST_CASE("job: a mapper gets threads where it waits, and processes where it computes") {
+    const auto found = [](Cause cause, bool alone, const char* function, int64_t threads) {
+      CaseBuilder b;
+      MakeJob(b, cause);
+      b.run.loaders[0].info.kind = "torchdata.nodes.loader.LoaderIterator";
+      b.run.loaders[0].info.settings_json = fmt::format(
+          R"({{"threads":{0},"num_workers":0,"mappers":[],
+              "mapper":{{"functions":["{1}"],"workers":{0},"method":"thread"}}}})",
+          threads, function);
+      AddOps(b, 0.8);
+      b.UseOf("decode").ops[0].whole_ns = b.UseOf("decode").ops[0].ns;
+      if (alone) b.UseOf("decode").runs_in = b.IdOf("trainer");
+      return b.FindingOf("loader-workers");
+    };
+    const auto patch = [&](Cause cause, bool alone, const char* function, int64_t threads) {
+      return found(cause, alone, function, threads)->recommendation->patch;
+    };
+    const char* const slow = "train.py:12";
+    CHECK(patch(Cause::kBlocked, true, slow, 0) == Patch{{SetTo("loader.threads", int64_t{2})}});
+    CHECK(patch(Cause::kBlocked, false, slow, 2) == Patch{{SetTo("loader.threads", int64_t{4})}});
+    // Threads would share the interpreter lock.
+    for (const int64_t threads : {0, 2}) {
+      CHECK(patch(Cause::kCpu, threads == 0, slow, threads) ==
+            Patch{{SetTo("loader.num_workers", int64_t{2})}});
+    }
+    CHECK(Has(found(Cause::kCpu, true, slow, 0)->recommendation->code.pytorch,
+              "ParallelMapper(node, fn, num_workers=2, method=\"process\")"));
+    // What is slow is not what it calls: more workers would wait for the source.
+    CHECK(patch(Cause::kBlocked, true, "train.py:13", 0) == Patch());
+    CHECK_FALSE(found(Cause::kBlocked, false, "train.py:13", 2));
   }
 
   TEST_CASE("job: a Keras data set in Python gets workers") {

@@ -49,7 +49,7 @@ def start(folder):
     imports.call("torchdata.stateful_dataloader.stateful_dataloader", _stateful)
     imports.call("torch.optim.optimizer", _optimizer)
     imports.call("torch.autograd.profiler", _torch_profiler)
-    for name in ("base_node", "_apply_udf"):
+    for name in ("base_node", "_apply_udf", "map"):
         imports.call("torchdata.nodes." + name, _nodes)
     imports.call("webdataset.pipeline", _webdataset)
     imports.call("torch.serialization", _serialization)
@@ -153,8 +153,8 @@ def _stateful(module):
 def _nodes(module):
     from . import nodes
 
-    attach = nodes.attach if module.__name__.endswith("base_node") else nodes.attach_mapper
-    attach(module)
+    {"base_node": nodes.attach, "_apply_udf": nodes.attach_mapper, "map": nodes.attach_maps}[
+        module.__name__.rpartition(".")[2]](module)
 
 
 def _optimizer(module):
