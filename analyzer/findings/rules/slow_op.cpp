@@ -7,12 +7,20 @@
 namespace stallscope::findings::slow_op {
 namespace {
 
+// How an op begins that is a wait for what threads of the job's own pool run.
+constexpr std::string_view kWaitsForPool = "waiting for ";
+
 // Of its time off the CPU, as much as the stall waited for: not for a core, or for the interpreter
 // that another thread had. `share`: the op's, of step time.
 double WaitedFor(const Case& c, StageId stage, const attribution::OpUse& op, double share) {
   if (op.ns <= 0 || share <= 0) return 0;
   const double off = 1 - static_cast<double>(op.cpu_ns) / static_cast<double>(op.ns);
   return std::min(off, Blamed(c, stage, {Cause::kBlocked}) / share);
+}
+
+// "augment (train.py:7)", of an op that is called "waiting for augment"; nothing for others.
+std::string PooledFunction(const attribution::OpUse& op, const std::string& name) {
+  return op.name.starts_with(kWaitsForPool) ? name.substr(kWaitsForPool.size()) : "";
 }
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
@@ -51,6 +59,16 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
           fmt::format("take {} for less of the work: while one worker has it, the others wait",
                       held ? SharedLockOf(c, stage.id) : "the lock of " + name),
           Patch(), "stallscope cannot predict how much of the work needs the lock");
+      drafts.push_back(std::move(draft));
+      continue;
+    }
+    const std::string pooled = PooledFunction(op, name);
+    if (!pooled.empty()) {
+      RecommendUnpriced(draft,
+                        fmt::format("make {} cheaper, or let the job's pool run more of it at "
+                                    "once, ahead of the batch that needs it",
+                                    pooled),
+                        Patch(), "stallscope cannot change the job's own pool");
       drafts.push_back(std::move(draft));
       continue;
     }

@@ -2,6 +2,7 @@
 `planting.py` explains the usage and the rules. The table omits jobs whose library this Python lacks.
 """
 import collections
+import concurrent.futures
 import importlib.util
 import io
 import itertools
@@ -128,6 +129,18 @@ def sound_thread():
 @sound("", "sound_generator")
 def sound_generator():
     train(stallscope.loader(generated(0, 0.0005)), 30)
+
+
+def pooled(work, seconds):
+    prepare = element(work, seconds)
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for i in itertools.count():
+            yield torch.stack(list(pool.map(prepare, range(BATCH * i, BATCH * (i + 1)))))
+
+
+@planted("", "fetch", "blocked", "prepare")
+def own_pool_that_waits():
+    train(stallscope.loader(pooled(time.sleep, cost(20) / BATCH)))
 
 
 # WebDataset.

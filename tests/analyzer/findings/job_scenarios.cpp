@@ -376,6 +376,20 @@ TEST_SUITE("fast") {
     CHECK_FALSE(found(Cause::kBlocked, false, "train.py:13", 2));
   }
 
+  TEST_CASE("job: a wait for a pool is about the function that the pool runs") {
+    CaseBuilder b;
+    MakeJob(b, Cause::kBlocked);
+    AddOps(b, 0.8);
+    attribution::OpUse& op = b.UseOf("decode").ops[0];
+    op.cpu_ns = 0;
+    CHECK(Has(b.FindingOf("slow-op")->recommendation->text, "let it wait less"));
+    op.name = "waiting for load";
+    const auto found = b.FindingOf("slow-op");
+    CHECK(Has(found->text, "goes to waiting for load (train.py:12)"));
+    CHECK(
+        Has(found->recommendation->text, "make load (train.py:12) cheaper, or let the job's pool"));
+  }
+
   TEST_CASE("job: a Keras data set in Python gets workers") {
     const auto advice = [](const char* settings) {
       CaseBuilder b;
