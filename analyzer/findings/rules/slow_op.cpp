@@ -18,6 +18,13 @@ double WaitedFor(const Case& c, StageId stage, const attribution::OpUse& op, dou
   return std::min(off, Blamed(c, stage, {Cause::kBlocked}) / share);
 }
 
+// What few calls show may be chance: the finding names their number.
+std::string RestsOn(const attribution::OpUse& op) {
+  if (op.count >= kEnoughCalls) return "";
+  return op.count == 1 ? ", in the only call that was sampled"
+                       : fmt::format(", in only {} sampled calls", op.count);
+}
+
 // "augment (train.py:7)", of an op that is called "waiting for augment"; nothing for others.
 std::string PooledFunction(const attribution::OpUse& op, const std::string& name) {
   return op.name.starts_with(kWaitsForPool) ? name.substr(kWaitsForPool.size()) : "";
@@ -34,9 +41,9 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
     const std::string name = OpWithPlace(op);
     // An imported profile does not show when a thread was on a core.
     const double waited = KnowsCpu(*use) ? WaitedFor(c, stage.id, op, blamed * of_stage) : 0;
-    Draft draft =
-        About(c, stage.id, blamed * of_stage,
-              fmt::format("{} of the time in {} goes to {}", Percent(of_stage), stage.name, name));
+    Draft draft = About(c, stage.id, blamed * of_stage,
+                        fmt::format("{} of the time in {} goes to {}{}", Percent(of_stage),
+                                    stage.name, name, RestsOn(op)));
     draft.finding.where = {op.file, op.line};
     for (size_t i = 0; i < use->ops.size() && i < kOpsShown; ++i) {
       const attribution::OpUse& shown = use->ops[i];

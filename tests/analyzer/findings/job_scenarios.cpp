@@ -390,6 +390,19 @@ TEST_SUITE("fast") {
         Has(found->recommendation->text, "make load (train.py:12) cheaper, or let the job's pool"));
   }
 
+  TEST_CASE("job: an op of a few sampled calls is not presented as sure") {
+    CaseBuilder b;
+    MakeJob(b, Cause::kCpu);
+    AddOps(b, 0.8);
+    const auto text = [&](uint64_t calls) {
+      b.UseOf("decode").ops[0].count = calls;
+      return b.FindingOf("slow-op")->text;
+    };
+    CHECK(text(1).ends_with("Resize (train.py:12), in the only call that was sampled"));
+    CHECK(text(3).ends_with("Resize (train.py:12), in only 3 sampled calls"));
+    CHECK(text(4).ends_with("Resize (train.py:12)"));
+  }
+
   TEST_CASE("job: a Keras data set in Python gets workers") {
     const auto advice = [](const char* settings) {
       CaseBuilder b;
