@@ -165,6 +165,7 @@ struct OpUse {
   int64_t cpu_ns = 0;  // of this; if it was not measured, by the stage's share
   // The slowest lines of the whole recording, slowest first; empty: not measured.
   std::vector<OpLine> lines = {};
+  int64_t whole_ns = 0;  // with the ops inside it
 };
 
 // Of its stage's work, as far as that work's ops were recorded; nothing if none were.

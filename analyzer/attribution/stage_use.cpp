@@ -253,6 +253,7 @@ std::vector<OpUse> UseOfOps(const model::Run& run, const std::map<trace::StringI
               op.count,
               op.own_ns,
               static_cast<int64_t>(static_cast<double>(op.own_ns) * part)};
+    use.whole_ns = op.whole_ns;
     if (const trace::OpInfo* const known = run.OpOf(id)) {
       use.file = known->file;
       use.line = known->line;

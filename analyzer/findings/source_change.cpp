@@ -13,6 +13,7 @@
 #include "analyzer/base/utf8.h"
 #include "analyzer/findings/python_call.h"
 #include "analyzer/model/job_spec.h"
+#include "analyzer/model/mappers.h"
 #include "analyzer/spec/job_knobs.h"
 #include "analyzer/words/words.h"
 
@@ -259,7 +260,12 @@ constexpr std::array<std::string_view, 2> kReadOptions = {"num_threads", "prefet
 constexpr std::array<std::string_view, 3> kProcessOptions = {
     "num_workers", "per_worker_buffer_size", "enable_profiling"};
 constexpr std::array<std::string_view, 1> kShards = {"num_shards"};
-constexpr std::array<Elsewhere, 10> kElsewhere = {{
+constexpr std::array<std::string_view, 9> kMapper = {"source",         "map_fn",
+                                                     "num_workers",    "in_order",
+                                                     "method",         "multiprocessing_context",
+                                                     "max_concurrent", "snapshot_frequency",
+                                                     "prebatch"};
+constexpr std::array<Elsewhere, 12> kElsewhere = {{
     {"tf.data", "num_parallel_calls", "num_parallel_calls={} in each map() and interleave()"},
     {"tf.data", "prefetch", "prefetch({}) at the end of the graph"},
     {"tf.data", "threads", "threading.private_threadpool_size={} in the options of the graph"},
@@ -271,6 +277,10 @@ constexpr std::array<Elsewhere, 10> kElsewhere = {{
      "DataLoader", "worker_count"},
     {"grain.", "num_workers", "num_workers={} in grain.MultiprocessingOptions",
      "MultiprocessingOptions", "num_workers", kProcessOptions},
+    {"torchdata.nodes.", "threads", "num_workers={} in ParallelMapper", "ParallelMapper",
+     "num_workers", kMapper},
+    {"torchdata.nodes.", "num_workers", "num_workers={}, method=\"process\" in ParallelMapper",
+     "ParallelMapper", "num_workers", kMapper},
     {"nvidia.dali", "prefetch", "prefetch_queue_depth={} in the pipeline"},
     {"nvidia.dali", "threads", "num_threads={} in the pipeline"},
     {"", "num_shards", "num_shards={} in to_iterable_dataset()", "to_iterable_dataset",
@@ -330,6 +340,18 @@ void AddBuffer(const model::Loader& loader, const std::string& threads, const Pa
   site.settings.push_back({std::string(kReadOptions[1]), threads});
 }
 
+// What a ParallelMapper has to be given with another number of workers.
+void AddOfMapper(const model::Loader& loader, const NewArgument& setting, SiteChange& site) {
+  const auto mapper = model::MapperOf(loader.info);
+  if (!mapper || setting.json == "0") return;
+  const bool processes = setting.name == "num_workers";
+  if (processes != mapper->processes) {
+    site.settings.push_back({"method", processes ? "\"process\"" : "\"thread\""});
+  }
+  // More is rejected, and with less some would be idle.
+  if (mapper->max_concurrent) site.settings.push_back({"max_concurrent", setting.json});
+}
+
 void AddSetting(const model::Loader& loader, NewArgument setting, const Patch& patch,
                 FileChange& file) {
   if (!IsOtherLoaderKnob(setting.name) && model::IsDataLoader(loader.info)) {
@@ -343,6 +365,7 @@ void AddSetting(const model::Loader& loader, NewArgument setting, const Patch& p
   SiteChange& site = SiteOf(loader, *call, file);
   site.settings.push_back({std::string(known->argument), setting.json});
   if (known->argument == kReadOptions[0]) AddBuffer(loader, setting.json, patch, site);
+  AddOfMapper(loader, setting, site);
 }
 
 const model::Loader* LoaderNamed(const model::Run& run, std::string_view name) {

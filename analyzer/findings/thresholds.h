@@ -150,6 +150,8 @@ constexpr double kMostlyWaits = 2.0 / 3;
 // of it alone makes the stage a third faster.
 constexpr double kSlowOpShare = 0.25;
 constexpr size_t kOpsShown = 3;
+// With fewer sampled calls, an op's share is what one or two batches happened to take.
+constexpr uint64_t kEnoughCalls = 4;
 // Lines shown of the slowest op.
 constexpr size_t kLinesShown = 3;
 // Readers of one disk or bucket: past this the device's own queue is full.

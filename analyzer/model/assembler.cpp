@@ -7,6 +7,7 @@
 
 #include "analyzer/base/saturated.h"
 #include "analyzer/model/job_spec.h"
+#include "analyzer/model/mappers.h"
 #include "analyzer/model/ranks.h"
 #include "analyzer/model/row_fields.h"
 #include "analyzer/model/trainers.h"
@@ -510,6 +511,7 @@ Run Finished(Run run, Trainers trainers) {
   if (trainers == Trainers::kSeparate) {
     SeparateTrainers(run);
     NameLoaders(run);
+    ChooseMappers(run);
     run.ranks_of_host = RanksRecordedApart(run);
   }
   std::sort(run.rows.gaps.begin(), run.rows.gaps.end(),

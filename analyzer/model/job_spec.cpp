@@ -7,6 +7,7 @@
 #include <system_error>
 #include <vector>
 
+#include "analyzer/model/mappers.h"
 #include "analyzer/spec/job_knobs.h"
 #include "analyzer/spec/json_text.h"
 #include "analyzer/spec/validate.h"
@@ -93,8 +94,8 @@ bool IsGrain(const trace::LoaderInfo& info) { return info.kind.starts_with("grai
 bool IsMadeAgain(const trace::LoaderInfo& info) { return SettingsOf(info).contains("made_again"); }
 
 bool IsDataLoader(const trace::LoaderInfo& info) {
-  // grain's processes are a setting that is called like those of a DataLoader.
-  if (IsTfData(info) || IsGrain(info)) return false;
+  // The processes of others are a setting that is called like those of a DataLoader.
+  if (IsTfData(info) || IsGrain(info) || HasMappers(info)) return false;
   const Settings settings = SettingsOf(info);
   return settings.empty() || std::any_of(kLoaderKnobs.begin(), kLoaderKnobs.end(), [&](auto knob) {
            return settings.contains(std::string(knob));

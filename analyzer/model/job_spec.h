@@ -41,7 +41,8 @@ constexpr std::array<std::string_view, 7> kLoaderKnobs = {
     "pin_memory", "in_order",    "multiprocessing_context"};
 
 // "data.py:7", the job's own call that takes a knob which the loader's constructor does not:
-// "num_shards" where it divides the stream, "threads" where it makes the options. Empty: unknown.
+// "num_shards" where it divides the stream, "threads" where it makes the options or maps in
+// parallel. Empty: unknown.
 std::string CallPlaceOf(const trace::LoaderInfo& info, std::string_view knob);
 
 // A loader whose stages a profile shows.

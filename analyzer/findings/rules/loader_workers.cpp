@@ -9,9 +9,16 @@
 #include "analyzer/findings/restarts.h"
 #include "analyzer/findings/rules/rule.h"
 #include "analyzer/model/job_spec.h"
+#include "analyzer/model/mappers.h"
 
 namespace stallscope::findings::loader_workers {
 namespace {
+
+// torchdata.nodes.
+constexpr Advice kMapInThreads = {
+    .pytorch = R"py(node = ParallelMapper(node, fn, num_workers={value}))py"};
+constexpr Advice kMapInProcesses = {
+    .pytorch = R"py(node = ParallelMapper(node, fn, num_workers={value}, method="process"))py"};
 
 constexpr std::initializer_list<Cause> kAnyWork = {Cause::kCpu, Cause::kIo, Cause::kBlocked,
                                                    Cause::kUnknown};
@@ -259,11 +266,25 @@ struct Helpers {
   int64_t now = 0;
 };
 
+// Whether a chain of torchdata's nodes works in what a ParallelMapper calls, and not in its source.
+bool MapsMost(const attribution::StageUse& use, const model::Mapper& mapper) {
+  double mapped = 0;
+  double all = 0;
+  for (const attribution::OpUse& op : use.ops) {
+    if (model::Calls(mapper, op.file, op.line)) mapped += static_cast<double>(op.whole_ns);
+    all += static_cast<double>(op.ns);
+  }
+  return mapped > all / 2;
+}
+
 // Threads share the trainer's interpreter lock: they help where the work waits, unless there are
 // some and the trainer's own thread does it nevertheless. Nothing if the loader has no such
 // setting.
-std::optional<Helpers> HelpersOf(const model::Loader& loader, bool waits, bool alone) {
+std::optional<Helpers> HelpersOf(const model::Loader& loader, const attribution::StageUse& use,
+                                 bool waits, bool alone) {
   const LoaderSpec spec = model::LoaderSpecOf(loader.info);
+  const auto mapper = model::MapperOf(loader.info);
+  if (mapper && !MapsMost(use, *mapper)) return std::nullopt;
   const auto has = [&](std::string_view knob) {
     return std::find(spec.knobs.begin(), spec.knobs.end(), knob) != spec.knobs.end();
   };
@@ -292,7 +313,7 @@ void CheckLoop(const Case& c, StageId stage, const model::Loader& loader,
   const bool alone = model::IsTrainer(c.run, use.runs_in);
   const double share = Blamed(c, stage, kAnyWork);
   const bool waits = Blamed(c, stage, {Cause::kIo, Cause::kBlocked}) > share / 2;
-  const std::optional<Helpers> helpers = HelpersOf(loader, waits, alone);
+  const std::optional<Helpers> helpers = HelpersOf(loader, use, waits, alone);
   if (!alone && !helpers) return;
   const int64_t now = alone ? 0 : helpers->now;
   int64_t wanted = now == 0 ? WorkersToHide(share) : MoreWorkers(share, now, use.utilization);
@@ -317,12 +338,16 @@ void CheckLoop(const Case& c, StageId stage, const model::Loader& loader,
                    alone ? Duration(use.service_ns.mean) + " per batch, " : "", Percent(burned)));
   draft.args.value = std::to_string(wanted);
   if (helpers) {
+    if (model::MapperOf(loader.info)) {
+      draft.advice = helpers->knob == "threads" ? &kMapInThreads : &kMapInProcesses;
+    }
     std::string what = fmt::format("load in {} {}", wanted, helpers->name);
     if (now == 0 && helpers->knob == "num_workers" && model::IsGrain(loader.info)) {
       what += ", which grain starts only if the job has parsed absl's flags (absl.app.run)";
     }
     Patch patch = LoaderSetting(c, stage, helpers->knob, wanted);
-    if (const int64_t buffer = helpers->knob == "threads" ? BufferFor(c, loader) : 0; buffer > 0) {
+    const bool reads = helpers->knob == "threads" && model::IsGrain(loader.info);
+    if (const int64_t buffer = reads ? BufferFor(c, loader) : 0; buffer > 0) {
       what += fmt::format(", up to {} elements ahead", buffer);
       const Patch ahead = LoaderSetting(c, stage, "prefetch", buffer);
       patch.changes.insert(patch.changes.end(), ahead.changes.begin(), ahead.changes.end());

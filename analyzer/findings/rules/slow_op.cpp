@@ -7,6 +7,9 @@
 namespace stallscope::findings::slow_op {
 namespace {
 
+// How an op begins that is a wait for what threads of the job's own pool run.
+constexpr std::string_view kWaitsForPool = "waiting for ";
+
 // Of its time off the CPU, as much as the stall waited for: not for a core, or for the interpreter
 // that another thread had. `share`: the op's, of step time.
 double WaitedFor(const Case& c, StageId stage, const attribution::OpUse& op, double share) {
@@ -32,6 +35,18 @@ void CheckSampler(const Case& c, StageId stage, std::vector<Draft>& drafts) {
   drafts.push_back(std::move(draft));
 }
 
+// What few calls show may be chance: the finding names their number.
+std::string RestsOn(const attribution::OpUse& op) {
+  if (op.count >= kEnoughCalls) return "";
+  return op.count == 1 ? ", in the only call that was sampled"
+                       : fmt::format(", in only {} sampled calls", op.count);
+}
+
+// "augment (train.py:7)", of an op that is called "waiting for augment"; nothing for others.
+std::string PooledFunction(const attribution::OpUse& op, const std::string& name) {
+  return op.name.starts_with(kWaitsForPool) ? name.substr(kWaitsForPool.size()) : "";
+}
+
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   for (const auto& stage : c.run.stages) {
     const attribution::StageUse* const use = UseOf(c, stage.id);
@@ -45,9 +60,9 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
     const std::string name = OpWithPlace(op);
     // An imported profile does not show when a thread was on a core.
     const double waited = KnowsCpu(*use) ? WaitedFor(c, stage.id, op, blamed * of_stage) : 0;
-    Draft draft =
-        About(c, stage.id, blamed * of_stage,
-              fmt::format("{} of the time in {} goes to {}", Percent(of_stage), stage.name, name));
+    Draft draft = About(c, stage.id, blamed * of_stage,
+                        fmt::format("{} of the time in {} goes to {}{}", Percent(of_stage),
+                                    stage.name, name, RestsOn(op)));
     draft.finding.where = {op.file, op.line};
     for (size_t i = 0; i < use->ops.size() && i < kOpsShown; ++i) {
       const attribution::OpUse& shown = use->ops[i];
@@ -70,6 +85,16 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
           fmt::format("take {} for less of the work: while one worker has it, the others wait",
                       held ? SharedLockOf(c, stage.id) : "the lock of " + name),
           Patch(), "stallscope cannot predict how much of the work needs the lock");
+      drafts.push_back(std::move(draft));
+      continue;
+    }
+    const std::string pooled = PooledFunction(op, name);
+    if (!pooled.empty()) {
+      RecommendUnpriced(draft,
+                        fmt::format("make {} cheaper, or let the job's pool run more of it at "
+                                    "once, ahead of the batch that needs it",
+                                    pooled),
+                        Patch(), "stallscope cannot change the job's own pool");
       drafts.push_back(std::move(draft));
       continue;
     }

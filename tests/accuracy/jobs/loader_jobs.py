@@ -2,6 +2,7 @@
 `planting.py` explains the usage and the rules. The table omits jobs whose library this Python lacks.
 """
 import collections
+import concurrent.futures
 import importlib.util
 import io
 import itertools
@@ -128,6 +129,18 @@ def sound_thread():
 @sound("", "sound_generator")
 def sound_generator():
     train(stallscope.loader(generated(0, 0.0005)), 30)
+
+
+def pooled(work, seconds):
+    prepare = element(work, seconds)
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for i in itertools.count():
+            yield torch.stack(list(pool.map(prepare, range(BATCH * i, BATCH * (i + 1)))))
+
+
+@planted("", "fetch", "blocked", "prepare")
+def own_pool_that_waits():
+    train(stallscope.loader(pooled(time.sleep, cost(20) / BATCH)))
 
 
 # WebDataset.
@@ -393,10 +406,11 @@ def sound_stateful():
 # torchdata.nodes.
 
 
-def noded(prepare, threads, ahead=2):
+def noded(prepare, workers, ahead=2, method="thread"):
     from torchdata.nodes import Batcher, IterableWrapper, Loader, Mapper, ParallelMapper, Prefetcher
 
-    mapped = ParallelMapper(IterableWrapper(range(10**6)), prepare, num_workers=threads)
+    mapped = ParallelMapper(IterableWrapper(range(10**6)), prepare, num_workers=workers,
+                            method=method)
     batches = Mapper(Batcher(mapped, BATCH), torch.stack)
     return Loader(Prefetcher(batches, ahead) if ahead else batches)
 
@@ -417,6 +431,11 @@ def nodes_slow_op():
 @planted("torchdata", "fetch loader", "blocked", "prepare")
 def nodes_slow_store():
     train(noded(element(time.sleep, cost(40) / BATCH), 2))
+
+
+@planted("torchdata", "fetch loader", "cpu cpu_contention", "prepare")
+def nodes_slow_op_in_a_process():
+    train(noded(element(burn, cost(16) / BATCH), 1, method="process"))
 
 
 @sound("torchdata", "sound_nodes")

@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -447,6 +448,65 @@ TEST_SUITE("fast") {
     CHECK(said(threads) == "set num_threads=4 in grain.ReadOptions, where loader is built");
     CHECK(said(processes) ==
           "set num_workers=4 in grain.MultiprocessingOptions, where loader is built");
+  }
+
+  TEST_CASE("job: a mapper gets threads where it waits, and processes where it computes") {
+    const auto found = [](Cause cause, bool alone, const char* function, int64_t threads) {
+      CaseBuilder b;
+      MakeJob(b, cause);
+      b.run.loaders[0].info.kind = "torchdata.nodes.loader.LoaderIterator";
+      b.run.loaders[0].info.settings_json = fmt::format(
+          R"({{"threads":{0},"num_workers":0,"mappers":[],
+              "mapper":{{"functions":["{1}"],"workers":{0},"method":"thread"}}}})",
+          threads, function);
+      AddOps(b, 0.8);
+      b.UseOf("decode").ops[0].whole_ns = b.UseOf("decode").ops[0].ns;
+      if (alone) b.UseOf("decode").runs_in = b.IdOf("trainer");
+      return b.FindingOf("loader-workers");
+    };
+    const auto patch = [&](Cause cause, bool alone, const char* function, int64_t threads) {
+      return found(cause, alone, function, threads)->recommendation->patch;
+    };
+    const char* const slow = "train.py:12";
+    CHECK(patch(Cause::kBlocked, true, slow, 0) == Patch{{SetTo("loader.threads", int64_t{2})}});
+    CHECK(patch(Cause::kBlocked, false, slow, 2) == Patch{{SetTo("loader.threads", int64_t{4})}});
+    // Threads would share the interpreter lock.
+    for (const int64_t threads : {0, 2}) {
+      CHECK(patch(Cause::kCpu, threads == 0, slow, threads) ==
+            Patch{{SetTo("loader.num_workers", int64_t{2})}});
+    }
+    CHECK(Has(found(Cause::kCpu, true, slow, 0)->recommendation->code.pytorch,
+              "ParallelMapper(node, fn, num_workers=2, method=\"process\")"));
+    // What is slow is not what it calls: more workers would wait for the source.
+    CHECK(patch(Cause::kBlocked, true, "train.py:13", 0) == Patch());
+    CHECK_FALSE(found(Cause::kBlocked, false, "train.py:13", 2));
+  }
+
+  TEST_CASE("job: a wait for a pool is about the function that the pool runs") {
+    CaseBuilder b;
+    MakeJob(b, Cause::kBlocked);
+    AddOps(b, 0.8);
+    attribution::OpUse& op = b.UseOf("decode").ops[0];
+    op.cpu_ns = 0;
+    CHECK(Has(b.FindingOf("slow-op")->recommendation->text, "let it wait less"));
+    op.name = "waiting for load";
+    const auto found = b.FindingOf("slow-op");
+    CHECK(Has(found->text, "goes to waiting for load (train.py:12)"));
+    CHECK(
+        Has(found->recommendation->text, "make load (train.py:12) cheaper, or let the job's pool"));
+  }
+
+  TEST_CASE("job: an op of a few sampled calls is not presented as sure") {
+    CaseBuilder b;
+    MakeJob(b, Cause::kCpu);
+    AddOps(b, 0.8);
+    const auto text = [&](uint64_t calls) {
+      b.UseOf("decode").ops[0].count = calls;
+      return b.FindingOf("slow-op")->text;
+    };
+    CHECK(text(1).ends_with("Resize (train.py:12), in the only call that was sampled"));
+    CHECK(text(3).ends_with("Resize (train.py:12), in only 3 sampled calls"));
+    CHECK(text(4).ends_with("Resize (train.py:12)"));
   }
 
   TEST_CASE("job: a Keras data set in Python gets workers") {

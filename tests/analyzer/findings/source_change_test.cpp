@@ -481,6 +481,38 @@ TEST_SUITE("fast") {
           "data = DataLoader(data_source=s, worker_count=3)\n");
   }
 
+  TEST_CASE("source change: a ParallelMapper gets workers where the job makes it") {
+    model::Loader loader = LoaderOf(
+        "node = ParallelMapper(node, read, num_workers=2)\n"
+        "node = ParallelMapper(node, draw, 2, True, 'thread', max_concurrent=2)\n"
+        "node = nodes.Mapper(node, torch.stack)\nfor batch in «Loader(node)»:\n");
+    loader.info.kind = "torchdata.nodes.loader.LoaderIterator";
+    loader.info.call.names = {};
+    const auto changed = [&](const char* knob, const char* at, const char* more) {
+      loader.info.settings_json = std::string(R"({"threads":2,"threads_at":"train.py:)") + at +
+                                  R"(","num_workers":0,"num_workers_at":"train.py:)" + at +
+                                  R"(","mappers":[],"mapper":{"method":"thread")" + more + "}}";
+      const auto changes =
+          findings::SourceChangesOf(RunOf({loader}), Set(std::string("loader.") + knob, 4));
+      REQUIRE(changes.size() == 1);
+      if (!changes[0].by_hand.empty()) return changes[0].by_hand[0];
+      REQUIRE(changes[0].lines.size() == 1);
+      const std::string& diff = changes[0].diff;
+      const size_t begin = diff.find("\n+node") + 2;
+      return diff.substr(begin, diff.find('\n', begin) - begin);
+    };
+    CHECK(changed("threads", "1", "") == "node = ParallelMapper(node, read, num_workers=4)");
+    CHECK(changed("num_workers", "1", "") ==
+          "node = ParallelMapper(node, read, num_workers=4, method='process')");
+    // torchdata rejects a higher limit, and with a lower one workers are idle.
+    CHECK(changed("num_workers", "2", R"(,"max_concurrent":2)") ==
+          "node = ParallelMapper(node, draw, 4, True, 'process', max_concurrent=4)");
+    CHECK(Has(changed("threads", "3", ""), "not a plain call to ParallelMapper"));
+    loader.info.settings_json = R"({"threads_at":"data.py:3","mapper":{"method":"process"}})";
+    CHECK(findings::SourceChangesOf(RunOf({loader}), Set("loader.threads", 4))[0].by_hand.at(0) ==
+          "set num_workers=4 in ParallelMapper, where loader is built (data.py:3)");
+  }
+
   TEST_CASE("source change: settings of other libraries are described") {
     model::Loader loader = LoaderOf("l = «DataLoader(s)»\n");
     const auto said = [&](const char* kind, const char* knob) {

@@ -291,6 +291,14 @@ TEST_SUITE("fast") {
         "--steps=151 --set=loader.num_workers=4 "
         "--at=loader.num_workers=/home/user/job/train.py:3 --at=loader=/home/user/job/train.py:12 "
         "--set=loader.threads=3 --at=loader.threads=data.py:7");
+    info.kind = "torchdata.nodes.loader.LoaderIterator";
+    info.settings_json = R"({"threads": 2, "num_workers": 0, "threads_at": "train.py:5",
+        "num_workers_at": "train.py:5", "mappers": []})";
+    const JobPlan mapper = PlanOf(run);
+    CHECK(
+        Joined(RunArguments(mapper, With(mapper, {"loader.num_workers=3"})).value()) ==
+        "--steps=151 --set=loader.num_workers=3 "
+        "--at=loader.num_workers=/home/user/job/train.py:5 --at=loader=/home/user/job/train.py:12");
     info.settings_json = R"({"num_workers": 2, "num_shards": 1, "num_shards_at": "data.py"})";
     CHECK(PlanOf(run).loaders[0].calls.empty());
   }

@@ -29,6 +29,7 @@ when a framework is. Standard library only, Python 3.8 and later.
     profiled  before that
     sight     which code of a data set is watched
     lines     in which lines of the job's own its time goes
+    pools     waits for threads of the job's own pool
     locks     waits for locks that processes share, and how long a fetch holds them
     tensorflow tf.data, in Keras's fit and in loops of the job's own
     profile   windows of the framework's profiler
@@ -49,7 +50,7 @@ def start(folder):
     imports.call("torchdata.stateful_dataloader.stateful_dataloader", _stateful)
     imports.call("torch.optim.optimizer", _optimizer)
     imports.call("torch.autograd.profiler", _torch_profiler)
-    for name in ("base_node", "_apply_udf"):
+    for name in ("base_node", "_apply_udf", "map"):
         imports.call("torchdata.nodes." + name, _nodes)
     imports.call("webdataset.pipeline", _webdataset)
     imports.call("torch.serialization", _serialization)
@@ -153,8 +154,8 @@ def _stateful(module):
 def _nodes(module):
     from . import nodes
 
-    attach = nodes.attach if module.__name__.endswith("base_node") else nodes.attach_mapper
-    attach(module)
+    {"base_node": nodes.attach, "_apply_udf": nodes.attach_mapper, "map": nodes.attach_maps}[
+        module.__name__.rpartition(".")[2]](module)
 
 
 def _optimizer(module):

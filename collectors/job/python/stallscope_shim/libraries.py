@@ -147,7 +147,7 @@ def _of_grain(iterator):
         processes = _processes_of(node) if here else None
         if processes is not None and processes[0] >= settings.get("num_workers", 0):
             settings["num_workers"] = processes[0]
-            places["num_workers"] = _place_of(processes[1])
+            places["num_workers"] = built_at(processes[1])
         options = getattr(node, "_read_options", None)
         if options is None:
             continue
@@ -155,7 +155,7 @@ def _of_grain(iterator):
         ahead = options.prefetch_buffer_size if options.num_threads else 0
         settings["threads"] = options.num_threads if ahead else None
         settings["prefetch"] = ahead or None
-        places["threads"] = places["prefetch"] = _place_of(options)
+        places["threads"] = places["prefetch"] = built_at(options)
         if ahead and here:
             _watch_pool(node)
     names = [type(node).__name__.strip("_") for node in nodes]
@@ -243,7 +243,7 @@ def _of_dali(iterator):
         value = getattr(pipelines[0], name, None) if pipelines else None
         if isinstance(value, int):
             settings[setting] = value
-    places = {name: _place_of(pipelines[0]) for name in ("threads", "prefetch") if name in settings}
+    places = {name: built_at(pipelines[0]) for name in ("threads", "prefetch") if name in settings}
     names = [type(p).__qualname__ for p in pipelines[:1]]
     return (_with_calls(loaders.place_of(iterator), places, settings), loaders.class_name(iterator),
             names[0] if names else "", settings, iterator)
@@ -257,9 +257,7 @@ _MOST_BUILT = 256
 
 def options_of_grain(module):
     """`module` is grain._src.python.options."""
-    _attach_settings(module)
-    for name in ("ReadOptions", "MultiprocessingOptions"):
-        Method(getattr(module, name), "__init__", _constructed)
+    constructed_in(module, module.ReadOptions, module.MultiprocessingOptions)
 
 
 def processes_of_grain(module):
@@ -269,15 +267,18 @@ def processes_of_grain(module):
 
 def pipelines_of_dali(module):
     """`module` is nvidia.dali.pipeline."""
-    _attach_settings(module)
-    Method(module.Pipeline, "__init__", _constructed)
+    constructed_in(module, module.Pipeline)
 
 
-def _attach_settings(module):
+def constructed_in(module, *classes):
+    """What the job constructs of these classes of the module's has a place, and takes the settings of a
+    re-run."""
     if session.settings().get("set"):
         from . import rewrites
 
         rewrites.attach(module)
+    for cls in classes:
+        Method(cls, "__init__", _constructed)
 
 
 def _constructed(options):
@@ -288,7 +289,7 @@ def _constructed_from_options(node):
     frame = sys._getframe(2)
     while frame is not None and frame.f_code.co_name != "mp_prefetch":
         frame = frame.f_back
-    _keep_place(node, _place_of(frame and frame.f_locals.get("options")))
+    _keep_place(node, built_at(frame and frame.f_locals.get("options")))
 
 
 def _keep_place(options, place):
@@ -305,17 +306,23 @@ def _keep_place(options, place):
     _built[number] = reference, place
 
 
-def _place_of(options):
+def built_at(options):
+    """Where the job has constructed them; None: unknown."""
     known = _built.get(id(options))
     return known[1] if known is not None and known[0]() is options else None
 
 
 def _with_calls(place, places, settings):
-    """The loader's place, with the lines that show these calls. Adds to the settings where each is set."""
+    """The loader's place, `with_lines` of these calls. Adds to the settings where each is set."""
     for knob, call in places.items():
         if call is not None:
             settings[knob + "_at"] = loaders.in_short(call)
-    lines = [call["line"] for call in places.values()
+    return with_lines(place, places.values())
+
+
+def with_lines(place, calls):
+    """The loader's place, with the lines that show these calls, None for an unknown one."""
+    lines = [call["line"] for call in calls
              if call is not None and place is not None and call["file"] == place["file"]]
     for first, last in ((min(lines + [place["line"]]), max(lines + [place["line"]])),
                         (min(lines), max(lines))) if lines else ():

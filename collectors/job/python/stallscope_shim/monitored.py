@@ -3,7 +3,7 @@ import sys
 import types
 from _thread import get_ident
 
-from . import lines, op_names, samples, session
+from . import lines, op_names, pools, samples, session
 
 LOSES_CHANGES = False
 _OURS = (__package__, "stallscope")
@@ -67,12 +67,16 @@ def _on_start(code, offset):
     if sample.lines is not None and lines.wanted(code):
         sample.lines.start(code)
     stack = sample.stack
+    waits = pools.op_of(_frame_of(code)) if code in sample.waits else None
     if stack and stack[-1].mark[0] is code:
         call = stack[-1]
+        call.op = waits or call.op
         if call.mark[2]:
             call.depth += 1  # it calls itself
         else:
             call.mark = (code, call.mark[1], True)
+    elif waits is not None:
+        sample.enter(waits, (code, None, True))
     elif code in sample.sight.entries:
         key = (code, None, None)
         op = op_names.known.get(key)
@@ -80,6 +84,13 @@ def _on_start(code, offset):
             name = sample.sight.entries[code] or getattr(code, "co_qualname", code.co_name)
             op = op_names.known[key] = op_names.define(name, code, code, 0)
         sample.enter(op, (code, None, True))
+
+
+def _frame_of(code):
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code is not code:
+        frame = frame.f_back
+    return frame
 
 
 def _on_end(code, offset, _):
@@ -133,6 +144,9 @@ def begin(sight, timed):
     sample.lines = lines.Lines() if timed else None
     for code in sight.roots | sight.own:
         _watch(code, sample)
+    for code in sample.waits - sight.roots - sight.own:
+        _extra.add(code)
+        _set_events(code, sample, sys.monitoring.events.PY_START | sys.monitoring.events.PY_RETURN)
     return sample
 
 

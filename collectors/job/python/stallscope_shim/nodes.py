@@ -3,10 +3,12 @@
     __next__     of the outermost node, in the job's thread: a batch
                  in a thread of a Prefetcher: the same ahead of the loop, unless it waits for others
     _apply_udf   the job's function, in the threads and processes of a ParallelMapper
+    __init__     of a ParallelMapper: where the job makes it, by its name or as a Mapper
 """
 import functools
 
 from . import libraries, loaders, plain
+from .sight import called_codes
 
 
 def attach(module):
@@ -24,6 +26,11 @@ def attach_mapper(module):
         return original(worker_id, in_q, out_q, functools.partial(plain.ahead, udf, udf), stop_event)
 
     module._apply_udf = _apply_udf
+
+
+def attach_maps(module):
+    """`module` is torchdata.nodes.map."""
+    libraries.constructed_in(module, module.ParallelMapper)
 
 
 def _role(node):
@@ -57,4 +64,19 @@ def _described(node):
     if names[0] == "LoaderIterator":
         del names[0]
     settings = {"workers": max(workers)} if any(workers) else {}
-    return (loaders.place_of(node), loaders.class_name(node), ", ".join(names)[:200], settings, node)
+    mappers = [each for each in chain if type(each).__name__ == "ParallelMapper"]
+    if mappers:
+        settings["mappers"] = [_mapper(each) for each in mappers[:8]]
+    place = libraries.with_lines(loaders.place_of(node), [libraries.built_at(each) for each in mappers])
+    return (place, loaders.class_name(node), ", ".join(names)[:200], settings, node)
+
+
+def _mapper(node):
+    """Of several in a chain, the analysis takes the one whose functions take longest."""
+    place = libraries.built_at(node)
+    codes = called_codes(node.map_fn if node.prebatch is None else node.map_fn.map_fn)
+    return {
+        "at": place and loaders.in_short(place),
+        "functions": [loaders.in_short({"file": code.co_filename, "line": code.co_firstlineno})
+                      for code in codes],
+        "workers": node.num_workers, "method": node.method, "max_concurrent": node.max_concurrent}

@@ -1,7 +1,7 @@
 """The calls of a sample before Python 3.12: `sys.setprofile`, which makes every call dearer."""
 import sys
 
-from . import lines, op_names, ring, samples, session
+from . import lines, op_names, pools, ring, samples, session
 from .loaders import installed
 
 LOSES_CHANGES = True  # of variables that another thread has changed meanwhile
@@ -21,7 +21,10 @@ def _profile(frame, event, arg):
     if event == "call":
         caller = frame.f_back
         outer = caller.f_code if caller is not None else None
-        if code in sight.entries:
+        waits = pools.op_of(frame) if code in sample.waits else None
+        if waits is not None:
+            sample.enter(waits, frame)
+        elif code in sight.entries:
             key = (code, None, None)
             op = op_names.known.get(key)
             if op is None:

@@ -4,8 +4,9 @@ name the job's calls that take them (`libraries.py` has recorded their places), 
 
     num_parallel_calls   tf.data: in each map and interleave that the job's own code makes
     prefetch             tf.data: batches ahead of the trainer; grain, DALI: their buffers
-    threads              tf.data: a private pool; grain: reading; DALI: the pipeline's
-    num_workers          grain: processes
+    threads              tf.data: a private pool; grain: reading; DALI: the pipeline's; torchdata: of each
+                         ParallelMapper and Mapper that the job's own code makes
+    num_workers          grain: processes; torchdata: the same as processes
     num_shards           Hugging Face datasets: of a stream made from a data set on disk
 """
 import functools
@@ -19,7 +20,7 @@ from .watch import pass_on, wrapped
 
 def attach(module):
     {"map_op": _maps, "interleave_op": _interleaves, "options": _grain,
-     "pipeline": _dali}[module.__name__.rpartition(".")[2]](module)
+     "pipeline": _dali, "map": _torchdata}[module.__name__.rpartition(".")[2]](module)
 
 
 def _value(knob, place=None):
@@ -189,6 +190,21 @@ def _dali(module):
 def _pipeline(arguments, parameters):
     _set(arguments, parameters, "num_threads", "threads")
     _set(arguments, parameters, "prefetch_queue_depth", "prefetch")
+
+
+def _torchdata(module):
+    _replace(module.ParallelMapper, "__init__", _mapping)
+
+
+def _mapping(arguments, parameters):
+    for knob, method in (("threads", "thread"), ("num_workers", "process")):
+        value = _value(knob)
+        if value is None or value == 0 and arguments.get("method") != method:
+            continue  # no processes: threads stay
+        arguments.update(num_workers=value, method=method)
+        if value and arguments.get("max_concurrent") is not None:
+            # More is rejected, and with less some would be idle.
+            arguments["max_concurrent"] = value
 
 
 def datasets(cls):

@@ -5,7 +5,7 @@ calls are ops; a lock that other processes share is one while it is held.
 """
 from _thread import get_ident
 
-from . import ring, session, watch
+from . import pools, ring, session, watch
 from .op_names import known
 
 _SHORT = 20_000  # ns: shorter calls are a part of the one around them, if they are few
@@ -39,6 +39,7 @@ class Sample:
 
     def __init__(self, sight):
         self.sight = sight
+        self.waits = pools.waits()
         self.thread = get_ident()
         self.stack = []
         self.long = []  # calls that have ended and are not short: (op, start, end, CPU ns, own ns)

@@ -266,6 +266,28 @@ class StageSight(Sight):
         self.own -= self.roots
 
 
+def _called(obj):
+    """The function behind a call of an object, and its name."""
+    while isinstance(obj, functools.partial):
+        obj = obj.func
+    function = obj.__func__ if type(obj) is types.MethodType else obj
+    if type(function) is _FUNCTION:
+        return function, function.__qualname__
+    return getattr(type(obj), "__call__", None), type(obj).__qualname__
+
+
+def called_codes(obj):
+    """What a call of the object runs: its own code, and that of a Compose's transforms. Nothing of a
+    function that is not Python's."""
+    called = [_called(obj)[0]]
+    transforms = own(obj).get("transforms")
+    for each in transforms[:8] if isinstance(transforms, (list, tuple)) else ():
+        function = _called(each)[0]
+        called.append(getattr(type(each), "forward", None) or function)
+    codes = [getattr(function, "__code__", None) for function in called]
+    return [code for code in codes if code is not None]
+
+
 class CollateSight:
     """The job's own function that makes a batch of its elements, as one op."""
 
@@ -274,14 +296,7 @@ class CollateSight:
         self.own = set()
         self.entries = {}
         self.fetch = None
-        while isinstance(collate, functools.partial):
-            collate = collate.func
-        function = collate.__func__ if type(collate) is types.MethodType else collate
-        if type(function) is _FUNCTION:
-            name = function.__qualname__
-        else:  # an object
-            name = type(collate).__qualname__
-            function = getattr(type(collate), "__call__", None)
+        function, name = _called(collate)
         code = getattr(function, "__code__", None)
         if code is not None and not _torchs(function) and not installed(code.co_filename):
             self.own.add(code)

@@ -25,7 +25,8 @@ def needs(job):
             "grain_processes": "grain", "grain_threads": "grain", "grain_options": "grain",
             "grain_loader": "grain", "grain_operations": "grain", "grain_slow_source": "grain",
             "hugging_face_batches": "datasets", "nodes": "torchdata.nodes",
-            "nodes_processes": "torchdata.nodes", "formatted": "datasets", "interleaved": "datasets",
+            "nodes_processes": "torchdata.nodes", "two_maps": "torchdata.nodes",
+            "formatted": "datasets", "interleaved": "datasets",
             "dispatched": "accelerate", "combined": "lightning.pytorch", "trained": "transformers",
             "thread_prefetch": "grain", "unbatched": "webdataset"}[job]
 
@@ -138,6 +139,18 @@ def nodes(method="thread"):
 
 def nodes_processes():
     nodes("process")
+
+
+def double_number(i):
+    return 2 * number(i)
+
+
+def two_maps():
+    from torchdata.nodes import Batcher, IterableWrapper, Loader, Mapper, ParallelMapper
+
+    mapped = ParallelMapper(IterableWrapper(range(32)), number, 1, method="thread", max_concurrent=1)
+    mapped = Mapper(mapped, double_number)
+    train(Loader(Batcher(mapped, 4)))
 
 
 def formatted():

@@ -250,6 +250,54 @@ def processes():
         loop(stallscope.loader(pool.imap(decode, numbers(12)), workers=2))
 
 
+def load(i):
+    time.sleep(0.003)
+    return i
+
+
+def save(i):
+    return load(i)
+
+
+def pooled(results):
+    for i in range(40):
+        yield results(range(4 * i, 4 * i + 4))
+
+
+@job
+def own_pool():
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(2) as pool:
+        loop(stallscope.loader(pooled(lambda numbers: [
+            future.result() for future in [pool.submit(load, i) for i in numbers]])))
+
+
+@job
+def own_pool_maps():
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(2) as pool:
+        loop(stallscope.loader(pooled(lambda numbers: list(pool.map(load, numbers)))))
+
+
+@job
+def own_thread_pool():
+    from multiprocessing.pool import ThreadPool
+
+    with ThreadPool(2) as pool:
+        loop(stallscope.loader(pooled(lambda numbers: pool.map(load, numbers))))
+
+
+@job
+def own_pool_of_several():
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(4) as pool:
+        loop(stallscope.loader(pooled(lambda numbers: [
+            future.result() for i in numbers for future in [pool.submit(load, i), pool.submit(save, i)]])))
+
+
 @job
 def processes_not_told():
     with multiprocessing.get_context(METHOD).Pool(2) as pool:

@@ -179,6 +179,38 @@ class Libraries(LibraryCase):
                 # Each of the two passes starts them.
                 self.assertEqual(4 if job == "nodes_processes" else 0, len(others))
 
+    def test_settings_of_a_parallel_mapper(self):
+        def rerun(knob, value, call):
+            session = self.library("two_maps", settings=setting(loader, knob, value, call))
+            self.assertEqual([], session.said)
+            self.assertEqual(8, len(session.steps))
+            return [(m["workers"], m["method"], m["max_concurrent"])
+                    for m in self.settings(session)["mappers"]]
+
+        session = self.library("two_maps")
+        self.assertEqual([], session.said)
+        loader = session.main.of("loader")[0]
+        second, first = loader["settings"]["mappers"]
+        self.assertEqual((0, "thread", None), tuple(
+            second[name] for name in ("workers", "method", "max_concurrent")))
+        with open(library_jobs.__file__) as file:
+            lines = file.read().splitlines()
+        for mapper, call, function in ((first, "ParallelMapper(IterableWrapper(range(32)), number, 1",
+                                        "number"), (second, "Mapper(mapped,", "double_number")):
+            at = 1 + [call in line for line in lines].index(True)
+            self.assertEqual("library_jobs.py:%d" % at, mapper["at"])
+            self.assertEqual(["library_jobs.py:%d" % (1 + lines.index("def %s(i):" % function))],
+                             mapper["functions"])
+            source = loader["where"]["call"]
+            self.assertIn(call, source["source"].splitlines()[at - source["source_line"]])
+        unchanged = (0, "thread", None), (1, "thread", 1)
+        # The other one keeps its own; a limit goes along, or torchdata rejects it.
+        self.assertEqual([unchanged[0], (2, "thread", 2)], rerun("threads", 2, first["at"]))
+        self.assertEqual([(2, "process", None), unchanged[1]], rerun("num_workers", 2, second["at"]))
+        self.assertEqual(list(unchanged), rerun("threads", 2, "library_jobs.py:1"))
+        # No processes instead of threads.
+        self.assertEqual(list(unchanged), rerun("num_workers", 0, first["at"]))
+
     def test_stateful_data_loader(self):
         for workers in ("0", "2"):
             session = self.library("stateful", workers)

@@ -10,6 +10,11 @@ import ring_reader  # noqa: E402
 from test_shim import SHIM, Case, items, without_numbers  # noqa: E402
 
 
+def loops_line(text):
+    with open(os.path.join(HERE, "loops.py")) as file:
+        return 1 + file.read().splitlines().index(text)
+
+
 class Loops(Case):
     def setUp(self):
         super().setUp()
@@ -119,6 +124,23 @@ class Loops(Case):
         for _, event in decoded:
             self.assertEqual("loader", stages[tracks[event.tid]["stage"]]["name"])
         self.assertTrue([e for _, e in session.events("wait") if e.extra == ("empty", "loader")])
+
+    def test_a_wait_for_a_pool_has_the_name_of_what_it_runs(self):
+        def places(job):
+            session = self.record(job)
+            self.assertEqual([], session.said)
+            self.assertEqual(40, len(session.steps))
+            return {op["name"]: (os.path.basename(op["file"]), op["line"])
+                    for op in session.main.names["op"]}
+
+        for job in ("own_pool", "own_pool_maps", "own_thread_pool"):
+            with self.subTest(job):
+                shutil.rmtree(self.session, True)
+                ops = places(job)
+                self.assertEqual(("loops.py", loops_line("def load(i):")), ops["waiting for load"], ops)
+        # Which of two it waits for is not known.
+        shutil.rmtree(self.session, True)
+        self.assertNotIn("waiting for load", places("own_pool_of_several"))
 
     def test_processes(self):
         for method in ("fork", "spawn"):
