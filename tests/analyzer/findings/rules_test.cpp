@@ -184,14 +184,18 @@ TEST_SUITE("fast") {
     copy.batch = stallscope::ItemId{1};
     copy.bytes = 50'000;
     builder.run.rows.copies.push_back(copy);
+    int64_t freed = 0;
     const auto text = [&](int64_t ahead) {
       builder.spec.transfer.prefetch_to_device = ahead;
       const auto full = builder.FindingOf("memory-risk");
       REQUIRE(full.has_value());
+      freed = -full->recommendation->memory_bytes.value_or(0);
       return full->recommendation->text;
     };
     CHECK(text(16) == "copy only 8 batches ahead");
+    CHECK(freed == 400'000);
     CHECK(text(2).starts_with("compute in bfloat16"));
+    CHECK(freed == 425'000);  // half of what two batches leave
   }
 
   TEST_CASE("device-preprocessing: the code has the ops that move") {
