@@ -539,6 +539,20 @@ TEST_SUITE("fast") {
     CHECK(whole.FindingOf("precomputed-augmentation")->text.starts_with("50.0%"));
   }
 
+  TEST_CASE("snapshot: what the page cache cannot hold only a replay prices") {
+    const auto only_measured = [](uint64_t available) {
+      CaseBuilder b;
+      b.Stall("decode", stallscope::attribution::Cause::kCpu, 0.5);
+      b.ReadElements(500, 4, 100'000, 2);
+      b.attribution.memory.available_bytes = available;
+      const auto finding = b.FindingOf("snapshot");
+      REQUIRE(finding.has_value());
+      return finding->recommendation->only_measured;
+    };
+    CHECK(only_measured(uint64_t{1} << 20));
+    CHECK_FALSE(only_measured(uint64_t{1} << 40));
+  }
+
   TEST_CASE("what only a simulation of other ops prices has no figure without one") {
     size_t seen = 0;
     for (const Scenario& scenario : AllScenarios()) {
