@@ -137,4 +137,9 @@ std::optional<Throughput> StepRate(const Attribution& attribution) {
   return Throughput{rate, rate * std::max(0.0, 1 - half), rate * (1 + half)};
 }
 
+double ShareFromDisk(const CpuUse& use) {
+  const double read = use.read_bytes_per_s.value_or(0);
+  return read > 0 ? std::clamp(use.disk_bytes_per_s.value_or(0) / read, 0.0, 1.0) : 0;
+}
+
 }  // namespace stallscope::attribution

@@ -26,4 +26,7 @@ std::optional<Quantiles> StepTimes(const std::vector<StepShare>& steps);
 // if a trace does not show how many samples a step has. Nothing without steps.
 std::optional<Throughput> StepRate(const Attribution& attribution);
 
+// The share of what the run read that came from the disk; the page cache had the rest.
+double ShareFromDisk(const CpuUse& use);
+
 }  // namespace stallscope::attribution

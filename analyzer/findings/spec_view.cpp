@@ -17,14 +17,6 @@ bool MayFollowDevice(const StageSpec& stage) {
   return As<BatchSpec>(stage) != nullptr || As<PrefetchSpec>(stage) != nullptr;
 }
 
-// Its elements are those that it gets, and another map may change them just as well before it.
-bool HandsOnAsTheyAre(const StageSpec& stage, const std::string& input) {
-  const auto* map = As<MapSpec>(stage);
-  if (map != nullptr) return map->on == MapOn::kHost && map->input != input;
-  return As<ShuffleSpec>(stage) != nullptr || As<PrefetchSpec>(stage) != nullptr ||
-         As<RepeatSpec>(stage) != nullptr || As<ShardSpec>(stage) != nullptr;
-}
-
 // Makes pixels, or fails on anything else.
 bool WorksOnPixels(const OpCall& op) {
   const std::string_view name = op.name();
@@ -126,6 +118,13 @@ bool HasPixels(const Case& c) {
            const std::vector<OpCall> ops = OpsOf(*map);
            return std::any_of(ops.begin(), ops.end(), WorksOnPixels);
          });
+}
+
+bool HandsOnAsTheyAre(const StageSpec& stage, const std::string& input) {
+  const auto* map = As<MapSpec>(stage);
+  if (map != nullptr) return map->on == MapOn::kHost && map->input != input;
+  return As<ShuffleSpec>(stage) != nullptr || As<PrefetchSpec>(stage) != nullptr ||
+         As<RepeatSpec>(stage) != nullptr || As<ShardSpec>(stage) != nullptr;
 }
 
 std::optional<NextOp> OpBehind(const Spec& spec, const StageSpec& stage, size_t op) {

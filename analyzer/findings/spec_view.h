@@ -49,6 +49,10 @@ bool Decodes(const MapSpec& map);
 // the files hold them. A generated source's bytes stand for any data.
 bool HasPixels(const Case& c);
 
+// Its elements of this input are those that it gets, and another map may change them just as well
+// before it.
+bool HandsOnAsTheyAre(const StageSpec& stage, const std::string& input);
+
 // The op that gets what an op of a map returns.
 struct NextOp {
   OpCall call;

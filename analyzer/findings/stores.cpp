@@ -193,6 +193,11 @@ int64_t RoomFor(double bytes) {
   return static_cast<int64_t>(std::ceil(kCacheHeadroom * bytes / kWhole) * kWhole);
 }
 
+bool ReadFromDisk(const Case& c, double bytes) {
+  const auto free = static_cast<double>(FreeMemory(c));
+  return free > 0 && bytes > kCacheableMemory * free;
+}
+
 std::string ShareText(double share, bool estimated) {
   return estimated ? fmt::format("about {:.0f}%", 100 * share) : Percent(share);
 }

@@ -52,6 +52,10 @@ std::optional<double> FirstEpoch(const Case& c, const StoreCase& store);
 // ends the run.
 int64_t RoomFor(double bytes);
 
+// The page cache cannot hold so many bytes of files (0: unknown): a disk reads them, and the run
+// does not show how fast.
+bool ReadFromDisk(const Case& c, double bytes);
+
 // "about 63%" of an estimated share, "63.4%" of a measured one.
 std::string ShareText(double share, bool estimated);
 

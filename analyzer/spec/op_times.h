@@ -1,4 +1,5 @@
-// What ops of maps usually take on one core, for work that no run shows because its ops are others.
+// What ops of maps and reading usually take on one core, for work that no run shows because its
+// ops, or its files, are others.
 //
 // One table (op_times.cpp), which says what of it was measured; an assumption about any other
 // machine, and so only ever used as a ratio to what a run of it shows. Each time has the error that
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "analyzer/spec/ops.h"
+#include "analyzer/spec/spec.h"
 
 namespace stallscope {
 
@@ -29,6 +31,14 @@ struct UsualTime {
   double ns = 0;     // per sample
   double error = 0;  // 90% of machines take ns / (1 + error) to ns * (1 + error)
 };
+
+// As a source of this format hands on an element of so many bytes.
+SampleForm FormRead(SourceFormat format, double bytes);
+// The same element after `stallscope convert`, read from records or raw tensors; nothing if what
+// comes of it is not known.
+std::optional<SampleForm> FormConverted(SourceFormat from, double bytes, SourceFormat to);
+// Of reading a record of so many bytes from the page cache: of a record file, or of a store.
+UsualTime UsualRead(double bytes);
 
 // Of each op in turn on a sample of this form, which becomes what they make of it; `whole`: they
 // work on whole batches. Ops that state their own cost (busy, sleep) are left out. Nothing if one

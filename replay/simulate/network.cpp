@@ -84,6 +84,11 @@ class NetworkBuilder {
     return found == recorded_.stages.end() ? nullptr : &found->second;
   }
 
+  // A price by usual times, of what the recorded run did not have.
+  bool HasUsualCost(std::string_view name) const {
+    return workload_.ops != nullptr && workload_.ops->stages.count(name) != 0;
+  }
+
   // A snapshot that the recorded run did not have: the runs that read it count.
   size_t NewSnapshot() const {
     for (size_t i = graph_.nodes.size(); i-- > 1;) {
@@ -93,8 +98,9 @@ class NetworkBuilder {
         return stage.name == node.stage.name;
       });
       const StageCosts* costs = CostsOf(node.stage.name);
-      const bool probed = costs != nullptr && !costs->hits.empty();
-      if (plan::As<SnapshotSpec>(node) != nullptr && !recorded && probed) return i;
+      const bool known =
+          (costs != nullptr && !costs->hits.empty()) || HasUsualCost(node.stage.name);
+      if (plan::As<SnapshotSpec>(node) != nullptr && !recorded && known) return i;
     }
     return 0;
   }
@@ -183,15 +189,17 @@ class NetworkBuilder {
     const StageCosts* costs = CostsOf(graph_.nodes[i].stage.name);
     hop.epoch = EpochItems(i);
     // Of a recorded store the items that were put in came first.
+    const bool usual = costs == nullptr && HasUsualCost(graph_.nodes[i].stage.name);
     const double estimate =
-        kStoreNs + ItemBytes(workload_, graph_, i) * ItemElements() / kCopyBytesPerNs;
+        usual ? hop.more_cpu_ns
+              : kStoreNs + ItemBytes(workload_, graph_, i) * ItemElements() / kCopyBytesPerNs;
     hop.hits = costs != nullptr ? &costs->hits : nullptr;
     if (costs == nullptr || costs->items.empty()) hop.more_cpu_ns = estimate;
     if (costs == nullptr || costs->hits.empty()) hop.hit_cpu_ns = estimate;
     if (stored_first_) {
       hop.kind = Hop::Kind::kWork;
       hop.costs = hop.hits;
-      hop.more_cpu_ns = 0;
+      hop.more_cpu_ns = hop.hit_cpu_ns;
     }
     return hop;
   }
@@ -255,8 +263,10 @@ class NetworkBuilder {
     const std::string& name = node.stage.name;
     Hop hop = Base(node, Hop::Kind::kWork);
     const auto& before = std::get<SourceSpec>(recorded_.spec.stages.front().kind);
-    hop.more_cpu_ns = (source.busy_us - before.busy_us) * 1e3;
-    hop.more_blocked_ns = (source.sleep_us - before.sleep_us) * 1e3;
+    // Of converted data the recorded costs are gone.
+    const double kept = source.format == before.format ? 1 : 0;
+    hop.more_cpu_ns += (source.busy_us - kept * before.busy_us) * 1e3;
+    hop.more_blocked_ns += (source.sleep_us - kept * before.sleep_us) * 1e3;
     if (source.throttle_bytes_per_s > 0) {
       network_.disk_ns_per_byte = 1e9 / static_cast<double>(source.throttle_bytes_per_s);
       const StageCosts* costs = CostsOf(name);

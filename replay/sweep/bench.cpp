@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "analyzer/attribution/summary.h"
 #include "analyzer/base/clock.h"
 #include "analyzer/base/units.h"
 #include "analyzer/findings/findings.h"
@@ -25,11 +26,6 @@ Outcome Failed(Error error) {
   return outcome;
 }
 
-double FromDisk(const attribution::CpuUse& use) {
-  const double read = use.read_bytes_per_s.value_or(0);
-  return read > 0 ? std::clamp(use.disk_bytes_per_s.value_or(0) / read, 0.0, 1.0) : 0;
-}
-
 }  // namespace
 
 Result<Outcome> OutcomeOf(Rerun rerun) {
@@ -45,7 +41,7 @@ Result<Outcome> OutcomeOf(Rerun rerun) {
   outcome.figure.memory_bytes = rerun.attribution.memory.peak_rss_bytes.value_or(0);
   outcome.figure.host = rerun.run.info.host.name;
   outcome.figure.others = rerun.attribution.cpu.OthersDisturb() ? *rerun.attribution.cpu.others : 0;
-  outcome.figure.from_disk = FromDisk(rerun.attribution.cpu);
+  outcome.figure.from_disk = attribution::ShareFromDisk(rerun.attribution.cpu);
   outcome.digest = rerun.run.info.digest;
   outcome.verdict = findings::VerdictOn(rerun.run, rerun.attribution).text;
   outcome.summary = compare::Summarise(rerun.run, rerun.attribution);

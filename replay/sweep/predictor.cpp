@@ -105,6 +105,8 @@ Price Predictor::Predict(const Spec& spec, int cores) const {
   std::optional<Workload> best;
   for (const Workload& workload : workloads_) {
     Changed changed = WithSpec(workload, spec);
+    // A probe shows more than what is usual.
+    if (changed.unpriceable.empty()) changed.unpriceable = std::move(changed.unprobed);
     if (!changed.unpriceable.empty()) {
       if (unpriced.empty()) unpriced = std::move(changed.unpriceable);
       continue;

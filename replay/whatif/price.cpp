@@ -73,7 +73,9 @@ void Price(const Priceable& run, findings::Recommendation& recommendation) {
   for (const std::string& missing : run.workload.calibration->unexplained) {
     recommendation.assumptions.push_back(missing);
   }
-  if (prediction.memory_bytes > 0) {
+  // A rule that is about memory has its figure from what the run held.
+  const bool known = recommendation.aim == findings::Aim::kMemory && recommendation.memory_bytes;
+  if (prediction.memory_bytes > 0 && !known) {
     recommendation.memory_bytes =
         static_cast<int64_t>(prediction.memory_bytes) - static_cast<int64_t>(run.now.memory_bytes);
   }

@@ -258,6 +258,7 @@ void TakeMachine(const model::Run& run, const attribution::Attribution& attribut
   const attribution::CpuUse& cpu = attribution.cpu;
   recorded.other_cores = std::min(cpu.others.value_or(0), kMostOthers) * cpu.cores;
   recorded.busy_cores = attribution.cpu.process_busy.value_or(0);
+  recorded.from_disk = attribution::ShareFromDisk(cpu);
   recorded.waited_cores = attribution.cpu.run_wait;
   const auto& stall = attribution.breakdown[attribution::At(attribution::Category::kInputStall)];
   if (stall.has_value()) recorded.input_stall = stall->fraction;

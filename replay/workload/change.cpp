@@ -9,6 +9,7 @@
 
 #include "analyzer/plan/plan.h"
 #include "analyzer/spec/knobs.h"
+#include "analyzer/spec/op_times.h"
 #include "replay/workload/job_change.h"
 #include "replay/workload/op_change.h"
 
@@ -22,18 +23,25 @@ constexpr double kDeviceDoubt = 0.15;  // likewise, of a device whose time for a
 constexpr double kThreadsDoubt = 0.03;  // a stage gets threads of its own, or loses them
 constexpr double kTunedDoubt = 0.15;    // what "auto" will come to
 constexpr double kStoreDoubt = 0.08;    // a store that was not there
+constexpr double kFormatDoubt = 0.08;   // likewise, files of another format
 constexpr double kNoDiskDoubt = 0.15;   // a disk that is not throttled any more
 constexpr double kRewriteDoubt = 0.05;
 constexpr double kFuseDoubt = 0.25;      // of the share of kernels that may be fused
 constexpr double kTransferDoubt = 0.03;  // what runs beside what
 constexpr double kUpdateDoubt = 0.03;    // what an update costs that waits for several batches
 constexpr double kMostDoubt = 0.7;
+// Of what the run read, or of its time: from here on it waits for a disk, or for a file system over
+// the network. A thread that loses its core in a read also waits a little.
+constexpr double kReadsFromDisk = 0.1;
 // Of the recorded steps' time: what the model does not explain is told from here on.
 constexpr double kUnexplained = 0.10;
 
 constexpr const char* kRecordIt = "; record a few steps with the change";
 constexpr const char* kPadded = "one run cannot tell what other padding costs";
 
+constexpr const char* kStoredOnDisk = "one run cannot tell what a store on disk costs";
+constexpr const char* kFromPageCache =
+    ": assumes that records are read at the usual speed, from the page cache";
 constexpr const char* kProbedStore =
     ": assumes that all of it reads as fast as the part that a short probe run wrote";
 
@@ -47,6 +55,7 @@ class SpecComparison {
       : recorded_(recorded), from_(recorded.spec), to_(to) {}
 
   std::string unpriceable;
+  std::string unprobed;
   double doubt = 0;
   std::vector<std::string> assumptions;
   std::shared_ptr<const OpChange> ops;
@@ -90,6 +99,19 @@ class SpecComparison {
   void Cannot(const std::string& path, const std::string& why) {
     if (!unpriceable.empty()) return;
     unpriceable = path + ": " + why + kRecordIt;
+  }
+  // Reading that the run does not show, at its usual speed. What came from a disk says nothing of
+  // how fast that reads other files. False if there is no price.
+  bool ReadAtUsualSpeed(const std::string& path, const std::string& why) {
+    const auto source = recorded_.stages.find(from_.stages.front().name);
+    const bool seen = source != recorded_.stages.end() && !source->second.items.empty();
+    const double waits = seen ? source->second.mean_io_ns * recorded_.samples_per_s / 1e9 : 0;
+    if (!seen || recorded_.made_up_spec || std::max(recorded_.from_disk, waits) > kReadsFromDisk) {
+      Cannot(path, why);
+      return false;
+    }
+    if (unprobed.empty()) unprobed = path + ": " + why + kRecordIt;
+    return true;
   }
   void Doubt(double more, std::string assumption = "") {
     doubt = std::sqrt(doubt * doubt + more * more);
@@ -149,9 +171,14 @@ class SpecComparison {
 
   void Kept(const std::string& name, const SourceSpec& before, const SourceSpec& now) {
     if (before.format != now.format) {
-      return Cannot(name + ".format", "one run cannot tell what another format costs");
-    }
-    if (before.files != now.files) {
+      constexpr const char* kWhy = "one run cannot tell what another format costs";
+      const bool converted = FormConverted(before.format, 1, now.format).has_value();
+      if (!converted || before.files.empty() || now.throttle_bytes_per_s > 0) {
+        return Cannot(name + ".format", kWhy);
+      }
+      if (!ReadAtUsualSpeed(name + ".format", kWhy)) return;
+      Doubt(kFormatDoubt, name + ".format" + kFromPageCache);
+    } else if (before.files != now.files) {
       return Cannot(name + ".files", "one run cannot tell what other data costs");
     }
     CompareKnob(name + ".parallelism", before.parallelism, now.parallelism, kWorkersDoubt);
@@ -206,20 +233,23 @@ class SpecComparison {
 
   void Inserted(const std::string& name, const CacheSpec& cache) {
     const bool on_disk = cache.where == CacheWhere::kDisk;
-    if (on_disk && !WasProbed(name)) {
-      return Cannot(name, "one run cannot tell what a store on disk costs");
-    }
+    const bool usual = on_disk && !WasProbed(name);
+    if (usual && !ReadAtUsualSpeed(name, kStoredOnDisk)) return;
     if (!recorded_.elements_per_epoch.has_value()) {
       return Cannot(name, "the run ended before its first pass over the data did");
     }
-    Doubt(kStoreDoubt, on_disk ? name + kProbedStore
-                               : name + ": assumes that elements are copied in and out at 4 GB/s");
+    Doubt(kStoreDoubt, !on_disk ? name + ": assumes that elements are copied in and out at 4 GB/s"
+                                : name + (usual ? kFromPageCache : kProbedStore));
   }
   void Inserted(const std::string& name, const SnapshotSpec&) {
-    if (!WasProbed(name)) {
-      return Cannot(name, "a snapshot is written in one run and read in later ones");
+    const bool usual = !WasProbed(name);
+    if (usual && !recorded_.elements_per_epoch.has_value()) {
+      return Cannot(name, "the run ended before its first pass over the data did");
     }
-    Doubt(kStoreDoubt, name + kProbedStore + ", and that an earlier run has written it");
+    if (usual && !ReadAtUsualSpeed(name, "a snapshot is written in one run and read in later ones"))
+      return;
+    Doubt(kStoreDoubt, name + (usual ? kFromPageCache : kProbedStore) +
+                           ", and that an earlier run has written it");
   }
   void Inserted(const std::string& name, const FilterSpec&) {
     Cannot(name, "one run cannot tell what a new filter keeps");
@@ -238,12 +268,18 @@ class SpecComparison {
   template <class Kind>
   void Inserted(const std::string&, const Kind&) {}
 
+  // What a text holds comes from the converted files as pixels.
+  bool ParsedBefore(const OpCall& op) const {
+    return op.name() == "decode_csv" &&
+           std::get<SourceSpec>(to_.stages.front().kind).format == SourceFormat::kRaw;
+  }
+
   void Removed(const std::string& name, const MapSpec& map) {
     const std::vector<OpCall> calls = OpsOf(map);
     // Without a cast, a resize or a crop the stages behind it get values of another type or size,
     // for which there are usual times (op_change.h).
-    if (std::all_of(calls.begin(), calls.end(), [](const OpCall& op) {
-          return StatesItsCost(op) || op.op->batched || MakesOneSize(op);
+    if (std::all_of(calls.begin(), calls.end(), [&](const OpCall& op) {
+          return StatesItsCost(op) || op.op->batched || MakesOneSize(op) || ParsedBefore(op);
         })) {
       return;
     }
@@ -400,9 +436,13 @@ class SpecComparison {
     std::string changed;
     for (const auto* costs : {&ops->stages, &ops->whole}) {
       for (const auto& [name, cost] : *costs) {
-        if (cost.error > 0) changed += (changed.empty() ? "" : ", ") + name;
+        const bool said = std::any_of(
+            assumptions.begin(), assumptions.end(),
+            [&](const std::string& assumption) { return assumption.starts_with(name); });
+        if (cost.error > 0 && !said) changed += (changed.empty() ? "" : ", ") + name;
       }
     }
+    if (changed.empty() && ops->convert == ChangedCost()) return;
     if (changed.empty()) changed = "transfer.dtype";
     assumptions.push_back(changed +
                           ": assumes that other ops and copies take what is usual beside the "
@@ -416,7 +456,7 @@ class SpecComparison {
 
 Changed WithJob(const Workload& workload, Spec spec) {
   JobChange change = CompareJob(*workload.recorded, spec);
-  Changed changed{workload, std::move(change.unpriceable), std::move(change.by_name_only)};
+  Changed changed{workload, std::move(change.unpriceable), "", std::move(change.by_name_only)};
   changed.workload.spec = std::move(spec);
   changed.workload.doubt = change.doubt;
   changed.workload.assumptions = std::move(change.assumptions);
@@ -436,7 +476,7 @@ Changed WithSpec(const Workload& workload, Spec spec) {
   if (workload.recorded->job != nullptr) return WithJob(workload, std::move(spec));
   SpecComparison comparison(*workload.recorded, spec);
   comparison.Compare();
-  Changed changed{workload, std::move(comparison.unpriceable), ""};
+  Changed changed{workload, std::move(comparison.unpriceable), std::move(comparison.unprobed), ""};
   changed.workload.spec = std::move(spec);
   changed.workload.doubt = comparison.doubt;
   changed.workload.assumptions = std::move(comparison.assumptions);

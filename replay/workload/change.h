@@ -18,6 +18,9 @@ namespace stallscope::replay {
 struct Changed {
   Workload workload;        // do not simulate it unless `unpriceable` is empty
   std::string unpriceable;  // "decode.ops: ...; record with the change to know"; empty: it can be
+  // Priced by what reading usually takes, because the run does not show it: a short run with the
+  // change would. Why, or empty.
+  std::string unprobed;
   // What it does besides its speed, where that is for its user alone to decide: priced only if
   // asked for by name.
   std::string by_name_only;

@@ -54,6 +54,10 @@ Cost StatedBy(const OpCall& op) {
   return cost;
 }
 
+SourceFormat FormatOf(const Spec& spec) {
+  return std::get<SourceSpec>(spec.stages.front().kind).format;
+}
+
 double LinkBytes(TransferDtype dtype) {
   return dtype == TransferDtype::kUint8 ? 1 : dtype == TransferDtype::kFloat16 ? 2 : 4;
 }
@@ -64,6 +68,7 @@ struct Way {
   std::map<std::string, Work, std::less<>> whole;
   std::map<std::string, double, std::less<>> copied;  // bytes of a sample, by batch and store
   std::vector<Work> device;                           // op by op
+  SampleForm read;                                    // as the source hands it on
   std::optional<SampleForm> batch;                    // as the trainer gets it
   double link_bytes = 4;                              // of each value
 };
@@ -72,13 +77,14 @@ class WayWalker {
  public:
   WayWalker(const Recorded& recorded, const Spec& spec, double file_factor) {
     const auto source = recorded.stages.find(spec.stages.front().name);
-    SampleForm form;
-    if (source != recorded.stages.end()) form.file_bytes = source->second.bytes * file_factor;
+    double bytes = source != recorded.stages.end() ? source->second.bytes * file_factor : 0;
     const auto& read = std::get<SourceSpec>(spec.stages.front().kind);
-    if (read.files.empty() && !recorded.made_up_spec) {
-      form.file_bytes = static_cast<double>(read.bytes);
-    }
-    form_ = form;
+    if (read.files.empty() && !recorded.made_up_spec) bytes = static_cast<double>(read.bytes);
+    const SourceFormat before = FormatOf(recorded.spec);
+    way_.read = read.format == before
+                    ? FormRead(before, bytes)
+                    : FormConverted(before, bytes, read.format).value_or(SampleForm());
+    form_ = way_.read;
     way_.link_bytes = LinkBytes(spec.transfer.dtype);
   }
 
@@ -178,6 +184,7 @@ class OpComparison {
         Cannot(name, "one run cannot tell what a map that works on whole batches costs otherwise");
       }
     }
+    CompareRead();
     CompareCopied();
     CompareLink();
     CompareDevice();
@@ -285,7 +292,29 @@ class OpComparison {
     change_.whole[name] = *cost;
   }
 
+  // The same data in other files.
+  void CompareRead() {
+    if (FormatOf(to_) == FormatOf(recorded_.spec)) return;
+    change_.stages[to_.stages.front().name] = AtThisSpeed({UsualRead(now_.read.bytes())});
+  }
+
+  void CompareStores() {
+    for (const StageSpec& stage : to_.stages) {
+      const auto* const cache = std::get_if<CacheSpec>(&stage.kind);
+      const bool on_disk = cache != nullptr ? cache->where == CacheWhere::kDisk
+                                            : std::holds_alternative<SnapshotSpec>(stage.kind);
+      if (!on_disk || recorded_.stages.count(stage.name) != 0) continue;
+      const auto bytes = now_.copied.find(stage.name);
+      if (bytes == now_.copied.end()) {
+        Cannot(stage.name, "one run cannot tell how large what it stores is");
+      } else {
+        change_.stages[stage.name] = AtThisSpeed({UsualRead(bytes->second)});
+      }
+    }
+  }
+
   void CompareCopied() {
+    CompareStores();
     for (const auto& [name, bytes] : now_.copied) {
       const auto before = before_.copied.find(name);
       if (before == before_.copied.end() || before->second == bytes) continue;

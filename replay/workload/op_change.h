@@ -1,4 +1,5 @@
-// Other ops than the recorded ones: what the stages, the copies and the device then take.
+// Other ops than the recorded ones, and stores and record files that the run did not have: what the
+// stages, the copies and the device then take.
 //
 // Ops that state their cost (busy, sleep) count as that. Of others a run shows only what a whole
 // map takes; what is left of that with other ops is a ratio of usual times (analyzer/spec), and
@@ -20,6 +21,7 @@ struct ChangedCost {
   double more_cpu_ns = 0;
   double more_blocked_ns = 0;
   double error = 0;
+  bool operator==(const ChangedCost&) const = default;
 };
 
 // Which end of the errors is taken; a factor of the cost.
@@ -27,8 +29,8 @@ enum class Ends : uint8_t { kMiddle, kLeast, kMost };
 double At(Ends ends, double error);
 
 struct OpChange {
-  // By stage: maps, and the batches and stores that copy what they make. Those that are not here
-  // cost what they did.
+  // By stage: maps, the batches and stores that copy what they make, new stores on disk, and a
+  // source of converted data. Those that are not here cost what they did.
   std::map<std::string, ChangedCost, std::less<>> stages;
   // Of maps that a rewrite cuts in two, the part that works on whole batches.
   std::map<std::string, ChangedCost, std::less<>> whole;

@@ -100,6 +100,7 @@ struct Recorded {
   unsigned ranks = 1;                  // of a job, which share these cores; the costs are of one
   std::optional<double> waited_cores;  // threads of it that were ready, but had none
   std::optional<double> input_stall;   // share of the step time
+  double from_disk = 0;                // share of what it read; the page cache had the rest
   double wake_ns = 0;                  // from an event to when a thread that slept for it runs
   uint64_t steps = 0;                  // warm-up counted
   // Elements that a pass over the data has; nothing where the run did not see a pass end.

@@ -19,6 +19,10 @@ struct Planted {
   bool speeds = true;  // its change is about speed, so it may have a gain
 };
 
+// What a recommendation asks for before its patch can run: converted data. Its snapshots are kept
+// in `folder`.
+void Prepare(const Spec& before, Spec& changed, const std::string& folder);
+
 // Those that read images read them from `folder`, in which they are generated.
 std::vector<Planted> AllPlanted(const std::string& folder);
 

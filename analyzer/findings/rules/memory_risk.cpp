@@ -183,10 +183,13 @@ void RecommendLess(const Case& c, const DeviceRoom& memory, Draft& draft) {
         draft,
         fmt::format("copy only {} ahead", Counted(static_cast<uint64_t>(half), "batch", "batches")),
         Setting("transfer.prefetch_to_device", half), kWhy, Aim::kMemory);
+    const int64_t fewer = c.spec->transfer.prefetch_to_device - half;
+    CostsMemory(draft, -BytesOfBatch(c) * static_cast<double>(fewer));
   } else if (now == Precision::kFp32 || now == Precision::kTf32) {
     draft.advice = &kDevice;
     RecommendUnpriced(draft, "compute in bfloat16: a step then needs about half as much memory",
                       Setting("trainer.precision", "bf16"), kWhy, Aim::kMemory);
+    CostsMemory(draft, -(memory.peak - BytesAhead(c)) / 2);
   } else if (batch < c.spec->stages.size() && As<BatchSpec>(c.spec->stages[batch])->size > 1) {
     const StageSpec& stage = c.spec->stages[batch];
     const int64_t half = HalfOf(As<BatchSpec>(stage)->size);

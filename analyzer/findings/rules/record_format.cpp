@@ -144,7 +144,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
     Converted converted = ConvertedFrom(c, stage.name, *source);
     RecommendUnpriced(draft, "convert the data once: " + converted.command,
                       std::move(converted.patch),
-                      "one run does not show how fast another format is: convert the data, and "
+                      "this run does not show how fast records can be read: convert the data, and "
                       "`stallscope replay --verify` measures it");
     drafts.push_back(std::move(draft));
   }

@@ -59,6 +59,9 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   RecommendUnpriced(draft, store->prefix.whole ? whole : text, std::move(patch),
                     "the first run with it is no faster, and this run does not show how fast the "
                     "results can be read: `stallscope replay --verify` fills it and measures both");
+  const double bytes = store->element_bytes > 0 ? store->element_bytes : store->usual_bytes;
+  draft.finding.recommendation->only_measured =
+      ReadFromDisk(c, bytes * static_cast<double>(store->elements));
   drafts.push_back(std::move(draft));
 }
 

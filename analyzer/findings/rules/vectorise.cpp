@@ -16,7 +16,7 @@ bool WouldHelp(const Case& c, StageId stage, const MapSpec& map) {
   return std::all_of(ops.begin(), ops.end(), IsPerValue) || use->service_ns.mean < kCheapServiceNs;
 }
 
-// It makes nothing of its elements, so that a map may as well be behind it.
+// HandsOnAsTheyAre, of a stage that has no spec.
 bool HandsOnElements(const Case& c, StageId stage) {
   const StageRole role = RoleOf(c, stage);
   return role == StageRole::kShuffle || role == StageRole::kPrefetch ||
@@ -61,13 +61,12 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   const Spec& spec = *c.spec;
   const size_t batch = FirstOf<BatchSpec>(spec);
   if (batch == 0 || batch >= spec.stages.size()) return;
-  const auto stage = [&](size_t at) { return StageNamed(c, spec.stages[at].name); };
   size_t behind = batch;
-  while (behind > 1 && HandsOnElements(c, stage(behind - 1))) --behind;
+  while (behind > 1 && HandsOnAsTheyAre(spec.stages[behind - 1], "")) --behind;
   if (spec.rewrites.vectorise && behind == batch) return;
   const StageSpec& before = spec.stages[behind - 1];
   const auto* map = As<MapSpec>(before);
-  const StageId id = stage(behind - 1);
+  const StageId id = StageNamed(c, before.name);
   if (map == nullptr || map->on == MapOn::kDevice) return;
   // The batch would fail on elements of unequal size.
   if (!OneSizeBefore(spec, batch)) return;

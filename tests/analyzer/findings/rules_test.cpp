@@ -184,14 +184,18 @@ TEST_SUITE("fast") {
     copy.batch = stallscope::ItemId{1};
     copy.bytes = 50'000;
     builder.run.rows.copies.push_back(copy);
+    int64_t freed = 0;
     const auto text = [&](int64_t ahead) {
       builder.spec.transfer.prefetch_to_device = ahead;
       const auto full = builder.FindingOf("memory-risk");
       REQUIRE(full.has_value());
+      freed = -full->recommendation->memory_bytes.value_or(0);
       return full->recommendation->text;
     };
     CHECK(text(16) == "copy only 8 batches ahead");
+    CHECK(freed == 400'000);
     CHECK(text(2).starts_with("compute in bfloat16"));
+    CHECK(freed == 425'000);  // half of what two batches leave
   }
 
   TEST_CASE("device-preprocessing: the code has the ops that move") {
@@ -533,6 +537,20 @@ TEST_SUITE("fast") {
     whole.Stall("augment", stallscope::attribution::Cause::kCpu, 0.5);
     CHECK(whole.FindingOf("precomputed-augmentation")->share == doctest::Approx(0.5));
     CHECK(whole.FindingOf("precomputed-augmentation")->text.starts_with("50.0%"));
+  }
+
+  TEST_CASE("snapshot: what the page cache cannot hold only a replay prices") {
+    const auto only_measured = [](uint64_t available) {
+      CaseBuilder b;
+      b.Stall("decode", stallscope::attribution::Cause::kCpu, 0.5);
+      b.ReadElements(500, 4, 100'000, 2);
+      b.attribution.memory.available_bytes = available;
+      const auto finding = b.FindingOf("snapshot");
+      REQUIRE(finding.has_value());
+      return finding->recommendation->only_measured;
+    };
+    CHECK(only_measured(uint64_t{1} << 20));
+    CHECK_FALSE(only_measured(uint64_t{1} << 40));
   }
 
   TEST_CASE("what only a simulation of other ops prices has no figure without one") {

@@ -6,11 +6,15 @@
 #include <string>
 #include <vector>
 
+using stallscope::FormConverted;
+using stallscope::FormRead;
 using stallscope::OpCall;
 using stallscope::ParseOp;
 using stallscope::SampleForm;
+using stallscope::SourceFormat;
 using stallscope::UsualConversion;
 using stallscope::UsualCopy;
+using stallscope::UsualRead;
 using stallscope::UsualTime;
 using stallscope::UsualTimesOf;
 
@@ -97,5 +101,19 @@ TEST_SUITE("fast") {
     CHECK_FALSE(UsualTimesOf(Calls({"tokenize(100)"}), false, form).has_value());
     SampleForm nothing;
     CHECK_FALSE(UsualTimesOf(Calls({"decode_jpeg"}), false, nothing).has_value());
+  }
+
+  TEST_CASE("converted data: pictures stay encoded, text becomes as many pixels as it holds") {
+    CHECK_FALSE(FormRead(SourceFormat::kTfrecord, 3'000).decoded);
+    CHECK(FormRead(SourceFormat::kHdf5, 3'000).pixels == 1'000);
+    const auto records = FormConverted(SourceFormat::kImages, 3'000, SourceFormat::kTfrecord);
+    REQUIRE(records.has_value());
+    CHECK(records->bytes() == 3'000);
+    const auto raw = FormConverted(SourceFormat::kCsv, 11'000, SourceFormat::kRaw);
+    REQUIRE(raw.has_value());
+    CHECK(raw->bytes() == 3'000);
+    CHECK_FALSE(FormConverted(SourceFormat::kImages, 3'000, SourceFormat::kRaw).has_value());
+    CHECK_FALSE(FormConverted(SourceFormat::kSynthetic, 3'000, SourceFormat::kRaw).has_value());
+    CHECK(UsualRead(100'000).ns > 10 * UsualRead(1'000).ns);
   }
 }

@@ -15,6 +15,7 @@ using stallscope::FilterSpec;
 using stallscope::OnError;
 using stallscope::RepeatSpec;
 using stallscope::ShardSpec;
+using stallscope::SnapshotSpec;
 using stallscope::SourceFormat;
 using stallscope::replay::Cost;
 using stallscope::replay::Prediction;
@@ -101,6 +102,22 @@ TEST_SUITE("fast") {
       CAPTURE(cycle);
       CHECK(Rate(made) == doctest::Approx(1000.0 * static_cast<double>(cycle)).epsilon(0.05));
     }
+  }
+
+  TEST_CASE("a new snapshot stands for all before it, and costs what reading it usually takes") {
+    MadeWorkload made({Map("work"), StageOf("again", RepeatSpec{}), Batch(10)}, 1);
+    made.Costs("work", 0, 1000);
+    made.recorded().elements_per_epoch = 100;
+    stallscope::replay::Workload workload = made.Make();
+    auto& stages = workload.spec.stages;
+    stages.insert(stages.begin() + 2, StageOf("kept", SnapshotSpec{"kept"}));
+    stallscope::replay::OpChange change;
+    change.stages["kept"] = {.scale = 0, .more_cpu_ns = 100'000};
+    workload.ops = std::make_shared<const stallscope::replay::OpChange>(change);
+    CHECK(Simulate(workload).samples_per_s == doctest::Approx(10'000).epsilon(0.02));
+    // One without a cost is filled by the map first.
+    workload.ops.reset();
+    CHECK(Simulate(workload).stages[1].utilization > 0);
   }
 
   TEST_CASE("a cache skips the stages before it from the second pass on") {

@@ -205,6 +205,65 @@ TEST_SUITE("fast") {
     CHECK_FALSE(Inserted(R"json({"name": "cache", "cache": {}})json", workload).empty());
   }
 
+  TEST_CASE("a store on disk is read at the usual speed, until a probe shows it") {
+    const Workload base = Base(kSpec, 20'000);
+    for (const char* stage : {R"json({"name": "kept", "snapshot": {"path": "kept"}})json",
+                              R"json({"name": "kept", "cache": {"where": "disk"}})json"}) {
+      CAPTURE(stage);
+      const std::string insert = std::string(R"json([{"op": "insert", "after": "decode",
+          "stage": )json") + stage +
+                                 "}]";
+      const Changed usual = Patched(insert, base);
+      CHECK(usual.unpriceable == "");
+      CHECK(usual.unprobed.find("kept: ") == 0);
+      CHECK(usual.workload.ops->stages.at("kept").more_cpu_ns > 2'000);
+      REQUIRE_FALSE(usual.workload.assumptions.empty());
+      CHECK(usual.workload.assumptions.front().find("from the page cache") != std::string::npos);
+      const auto with = [&](auto change) {
+        Workload workload = base;
+        auto recorded = std::make_shared<Recorded>(*base.recorded);
+        change(*recorded);
+        workload.recorded = recorded;
+        return Patched(insert, workload);
+      };
+      const Changed probed =
+          with([](Recorded& recorded) { recorded.stages["kept"].hits.resize(1); });
+      CHECK(probed.unpriceable == "");
+      CHECK(probed.unprobed == "");
+      // A disk reads other files, too, at a speed that is not known; nor is an epoch's end.
+      CHECK_FALSE(with([](Recorded& recorded) { recorded.from_disk = 0.5; }).unpriceable.empty());
+      CHECK_FALSE(with([](Recorded& recorded) {
+                    recorded.samples_per_s = 1'000;
+                    recorded.stages["read"].mean_io_ns = 500'000;
+                  }).unpriceable.empty());
+      CHECK_FALSE(with([](Recorded& recorded) {
+                    recorded.elements_per_epoch.reset();
+                  }).unpriceable.empty());
+    }
+  }
+
+  TEST_CASE("converted data is read at the usual speed of records, without the parsing of text") {
+    std::string text = kSpec;
+    const auto replace = [&text](const std::string& before, const std::string& now) {
+      text.replace(text.find(before), before.size(), now);
+    };
+    replace(R"~("format": "tfrecord", "files": ["*.tfrecord"])~",
+            R"~("format": "csv", "files": ["*.csv"])~");
+    replace(R"~("decode_jpeg", "resize(64)")~", R"~("decode_csv")~");
+    constexpr const char* kToRaw = R"json([{"op": "remove", "stage": "decode"},
+        {"op": "set", "path": "read.format", "value": "raw"},
+        {"op": "set", "path": "read.files", "value": ["*.raw"]}])json";
+    const Changed raw = Patched(kToRaw, Base(text, 33'000));
+    CHECK(raw.unpriceable == "");
+    CHECK(raw.unprobed.find("read.format: ") == 0);
+    CHECK(raw.workload.ops->stages.at("read").scale == 0);
+    CHECK(raw.workload.ops->stages.count("batch") == 0);  // copies as many pixels
+    // Pixels cannot be read from what holds pictures, nor at a rate that is set for the text.
+    CHECK_FALSE(Set("read.format=raw", Base(kSpec, 33'000)).unpriceable.empty());
+    replace(R"("format": "csv")", R"("throttle_bytes_per_s": 1000, "format": "csv")");
+    CHECK_FALSE(Patched(kToRaw, Base(text, 33'000)).unpriceable.empty());
+  }
+
   TEST_CASE("a removed stage is priceable if nothing else depends on it") {
     CHECK(Patched(R"json([{"op": "remove", "stage": "prefetch"}])json").unpriceable.empty());
     CHECK(Patched(R"json([{"op": "remove", "stage": "work"}])json").unpriceable.empty());
