@@ -45,8 +45,10 @@ std::vector<std::string> Doublings(int64_t from, int64_t to) {
 
 class Collector {
  public:
-  explicit Collector(int cores)
-      : cores_(cores), workers_(Ladder(1, std::max(kFewestWorkers, kWorkersPerCore * cores))) {}
+  Collector(int cores, bool threads_of_job)
+      : cores_(cores),
+        threads_of_job_(threads_of_job),
+        workers_(Ladder(1, std::max(kFewestWorkers, kWorkersPerCore * cores))) {}
 
   void Add(const StageSpec& stage) {
     if (const auto* source = std::get_if<SourceSpec>(&stage.kind)) return AddSource(stage, *source);
@@ -67,7 +69,10 @@ class Collector {
   }
 
   void AddTrainer(const Spec& spec) {
-    if (IsJob(spec)) return Knob("job.threads", Doublings(1, cores_));
+    if (IsJob(spec)) {
+      if (threads_of_job_) Knob("job.threads", Doublings(1, cores_));
+      return;
+    }
     if (spec.trainer.device == TrainerDevice::kHost) return;
     Knob("transfer.pinned", {"false", "true"});
     Knob("transfer.overlap", {"false", "true"});
@@ -109,6 +114,7 @@ class Collector {
   void Knob(std::string path, std::vector<std::string> values) {
     knobs_.push_back({std::move(path), std::move(values)});
   }
+  const bool threads_of_job_;
 
   const int cores_;
   const std::vector<std::string> workers_;
@@ -186,8 +192,8 @@ void GatherMaps(std::vector<StageSpec>& stages) {
 
 }  // namespace
 
-std::vector<TunedKnob> TunedKnobs(const Spec& spec, int cores) {
-  Collector collector(cores);
+std::vector<TunedKnob> TunedKnobs(const Spec& spec, int cores, bool threads_of_job) {
+  Collector collector(cores, threads_of_job);
   for (const StageSpec& stage : spec.stages) collector.Add(stage);
   collector.AddTrainer(spec);
   auto knobs = collector.Take();
@@ -214,9 +220,9 @@ std::optional<std::string> NextValue(const TunedKnob& knob, const std::string& n
   return up ? std::nullopt : before;
 }
 
-std::vector<Patch> MovesFrom(const Spec& spec, int cores) {
+std::vector<Patch> MovesFrom(const Spec& spec, int cores, bool threads_of_job) {
   std::vector<Patch> moves;
-  for (const TunedKnob& knob : TunedKnobs(spec, cores)) {
+  for (const TunedKnob& knob : TunedKnobs(spec, cores, threads_of_job)) {
     const auto now = GetKnob(spec, knob.path);
     for (const std::string& value : knob.values) {
       if (now.ok() && now.value() == value) continue;
@@ -229,11 +235,11 @@ std::vector<Patch> MovesFrom(const Spec& spec, int cores) {
   return moves;
 }
 
-Spec Generous(Spec spec, int cores) {
+Spec Generous(Spec spec, int cores, bool threads_of_job) {
   if (const auto prefetch = InsertedPrefetch(spec)) {
     if (auto with = Apply(spec, *prefetch); with.ok()) spec = std::move(with).value();
   }
-  for (const TunedKnob& knob : TunedKnobs(spec, cores)) {
+  for (const TunedKnob& knob : TunedKnobs(spec, cores, threads_of_job)) {
     Spec changed = spec;
     if (SetKnob(changed, knob.path, knob.values.back()).ok() && Validate(changed).ok()) {
       spec = std::move(changed);

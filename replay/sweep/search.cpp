@@ -36,7 +36,7 @@ class Searcher {
   Candidate Climb(Candidate at) {
     for (size_t step = 0; step < kMostSteps && !Stopped(); ++step) {
       std::vector<Spec> nearby;
-      for (const Patch& move : MovesFrom(at.spec, limits_.cores)) {
+      for (const Patch& move : MovesFrom(at.spec, limits_.cores, limits_.threads_of_job)) {
         if (auto spec = Apply(at.spec, move); spec.ok()) nearby.push_back(std::move(spec).value());
       }
       auto best = BestOf(PriceAll(nearby));
@@ -51,7 +51,7 @@ class Searcher {
     const double floor = Rate(at) / kSmallestStep;
     for (size_t step = 0; step < 4 * kMostSteps && !Stopped(); ++step) {
       std::vector<Spec> nearer;
-      for (const Patch& move : MovesFrom(at.spec, limits_.cores)) {
+      for (const Patch& move : MovesFrom(at.spec, limits_.cores, limits_.threads_of_job)) {
         auto spec = Apply(at.spec, move);
         if (spec.ok() && Distance(spec.value()) < Distance(at.spec)) {
           nearer.push_back(std::move(spec).value());
@@ -156,7 +156,8 @@ std::vector<Candidate> Search(const Predictor& predictor, const Spec& start,
     keep(std::move(*candidate));
   }
   if (best_idea.has_value()) keep(searcher.Prune(searcher.Climb(*best_idea)));
-  if (auto generous = searcher.Priced(Generous(climbed.spec, limits.cores))) {
+  if (auto generous =
+          searcher.Priced(Generous(climbed.spec, limits.cores, limits.threads_of_job))) {
     keep(searcher.Prune(searcher.Climb(std::move(*generous))));
   }
   Rank(searcher, found);

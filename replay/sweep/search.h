@@ -13,10 +13,11 @@
 namespace stallscope::replay {
 
 struct SearchLimits {
-  uint64_t memory_bytes = 0;  // 0: none
-  int cores = 1;              // that the run may use
-  bool fewer_cores = false;   // fewer than this process may use: predict so
-  unsigned threads = 2;       // for the simulations
+  uint64_t memory_bytes = 0;   // 0: none
+  int cores = 1;               // that the run may use
+  bool fewer_cores = false;    // fewer than this process may use: predict so
+  unsigned threads = 2;        // for the simulations
+  bool threads_of_job = true;  // whether job.threads has an effect: no code of the job's sets it
   // Whether runs have shown that it has the memory, called by several threads; may be empty.
   std::function<bool(const Spec&)> fits;
   std::function<bool()> stop_requested;   // may be empty

@@ -375,7 +375,8 @@ bool TuneRun::Step(const TunedKnob& knob, bool up, unsigned most_runs) {
 void TuneRun::Walk(unsigned most_runs) {
   for (bool moved = true; moved;) {
     moved = false;
-    for (const TunedKnob& knob : TunedKnobs(Best().spec, options_.limits.cores)) {
+    for (const TunedKnob& knob :
+         TunedKnobs(Best().spec, options_.limits.cores, options_.limits.threads_of_job)) {
       const bool up = Step(knob, true, most_runs);
       while (up && Step(knob, true, most_runs)) {
       }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <utility>
 #include <variant>
@@ -10,6 +11,7 @@
 #include "analyzer/base/file.h"
 #include "analyzer/importers/open_run.h"
 #include "analyzer/model/content.h"
+#include "analyzer/model/job_spec.h"
 #include "analyzer/spec/job_knobs.h"
 #include "analyzer/spec/knobs.h"
 #include "analyzer/spec/patch.h"
@@ -199,6 +201,11 @@ Result<replay::Tuned> TuneSubject::Run(const report::Report& report, const TuneW
   options.limits.stop_requested = request_.cancel;
   options.limits.simulated = watch.on_simulated;
   options.progress = watch.on_progress;
+  const auto& loaders = opened_.run->loaders;
+  options.limits.threads_of_job =
+      std::all_of(loaders.begin(), loaders.end(), [](const model::Loader& loader) {
+        return model::CallPlaceOf(loader.info, "math_threads").empty();
+      });
   const replay::Predictor* const predicts = predictor.ok() ? &predictor.value() : nullptr;
   STALLSCOPE_ASSIGN_OR_RETURN(replay::Tuned tuned, replay::Tune(predicts, spec_, bench, options));
   if (predicts != nullptr && bench != nullptr) {

@@ -152,6 +152,9 @@ TEST_SUITE("fast") {
     auto& loader = std::get<LoaderSpec>(spec.stages[0].kind);
     loader.num_workers = 0;
     CHECK(paths_of(spec) == "loader.num_workers job.threads ");
+    // Whose code sets its threads.
+    REQUIRE(replay::TunedKnobs(spec, 2, false).size() == 1);
+    CHECK(replay::TunedKnobs(spec, 2, false)[0].path == "loader.num_workers");
     loader.num_workers = 2;
     loader.iterable = true;
     CHECK(paths_of(spec).find("num_workers") == std::string::npos);
