@@ -295,7 +295,9 @@ const char* EffectOn(const LoaderSpec& before, const LoaderSpec& after) {
   if (before.num_shards != after.num_shards || (workers && GroupsByWorker(before))) {
     return "batches contain other elements of the stream";
   }
-  return workers ? "random augmentation is another one: each worker has its own seed" : "";
+  return workers
+             ? "random augmentation, if there is any, is different: each worker has its own seed"
+             : "";
 }
 
 // Calls `differ` with each pair of loaders that are not the same.

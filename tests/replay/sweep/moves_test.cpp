@@ -132,7 +132,7 @@ TEST_SUITE("fast") {
     CHECK(with("loader.prefetch_factor=4") == std::pair(true, std::string()));
     CHECK(with("job.threads=1") == std::pair(true, std::string()));
     CHECK(with("loader.num_workers=4").first);
-    CHECK(with("loader.num_workers=4").second.find("random augmentation") != std::string::npos);
+    CHECK(with("loader.num_workers=4").second.starts_with("random augmentation, if there is any"));
     CHECK_FALSE(with("loader.batch_size=8").first);
     CHECK(with("loader.batch_size=8").second.find("batch size") != std::string::npos);
     CHECK_FALSE(with("loader.num_workers=4", true).first);
