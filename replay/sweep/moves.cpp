@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analyzer/spec/knobs.h"
+#include "analyzer/spec/ladder.h"
 #include "analyzer/spec/ops.h"
 #include "analyzer/spec/validate.h"
 #include "replay/sweep/same_data.h"
@@ -17,8 +18,6 @@ namespace {
 constexpr int64_t kMostBuffer = 32;
 constexpr int64_t kFewestWorkers = 8;
 constexpr int64_t kWorkersPerCore = 4;
-// A process costs memory and its start.
-constexpr int64_t kProcessesPerCore = 2;
 constexpr int64_t kMostAhead = 8;
 constexpr const char* kFirstLoader = "loader";
 // In doublings of a buffer.
@@ -26,12 +25,10 @@ constexpr double kWorkerCost = 2;
 constexpr double kSwitchCost = 0.5;
 constexpr double kStageCost = 1;
 
-std::vector<std::string> Ladder(int64_t from, int64_t to) {
-  std::vector<std::string> values;
-  for (const int64_t value : {0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64}) {
-    if (value >= from && value <= to) values.push_back(std::to_string(value));
-  }
-  return values;
+std::vector<std::string> Texts(const std::vector<int64_t>& values) {
+  std::vector<std::string> texts;
+  for (const int64_t value : values) texts.push_back(std::to_string(value));
+  return texts;
 }
 
 // For what is tried by runs.
@@ -48,7 +45,7 @@ class Collector {
   Collector(int cores, bool threads_of_job)
       : cores_(cores),
         threads_of_job_(threads_of_job),
-        workers_(Ladder(1, std::max(kFewestWorkers, kWorkersPerCore * cores))) {}
+        workers_(Texts(Ladder(1, std::max(kFewestWorkers, kWorkersPerCore * cores)))) {}
 
   void Add(const StageSpec& stage) {
     if (const auto* source = std::get_if<SourceSpec>(&stage.kind)) return AddSource(stage, *source);
@@ -63,7 +60,7 @@ class Collector {
     }
     if (const auto* prefetch = std::get_if<PrefetchSpec>(&stage.kind)) {
       if (!prefetch->buffer_size.automatic) {
-        Knob(stage.name + ".buffer_size", Ladder(1, kMostBuffer));
+        Knob(stage.name + ".buffer_size", Texts(Ladder(1, kMostBuffer)));
       }
     }
   }
@@ -87,7 +84,7 @@ class Collector {
     if (source.format == SourceFormat::kSerial) return;
     Workers(stage.name, source.parallelism);
     if (!source.files.empty() && !source.cycle_length.automatic) {
-      Knob(stage.name + ".cycle_length", Ladder(1, kFewestWorkers));
+      Knob(stage.name + ".cycle_length", Texts(Ladder(1, kFewestWorkers)));
     }
   }
 
@@ -95,8 +92,9 @@ class Collector {
   // alone to decide.
   void AddLoader(const StageSpec& stage, const LoaderSpec& loader) {
     if (stage.name != kFirstLoader) return;
-    const int64_t most = std::max<int64_t>(kFewestWorkers, kProcessesPerCore * cores_);
-    if (!loader.iterable) Knob(stage.name + ".num_workers", Ladder(0, most));
+    const std::vector<int64_t> workers = WorkersToTry(cores_);
+    const int64_t most = workers.back();
+    if (!loader.iterable) Knob(stage.name + ".num_workers", Texts(workers));
     Knob(stage.name + ".num_parallel_calls", Doublings(1, most));
     Knob(stage.name + ".prefetch", Doublings(1, kMostAhead));
     Knob(stage.name + ".threads", Doublings(1, most));
@@ -114,9 +112,9 @@ class Collector {
   void Knob(std::string path, std::vector<std::string> values) {
     knobs_.push_back({std::move(path), std::move(values)});
   }
-  const bool threads_of_job_;
 
   const int cores_;
+  const bool threads_of_job_;
   const std::vector<std::string> workers_;
   std::vector<TunedKnob> knobs_;
 };

@@ -32,9 +32,9 @@ struct Candidate {
 
 // The best configuration, then others that are nearly as good or quite different, best first;
 // `start` is the last. Climbs from the start and from `ideas` (patches of the start) that help, and
-// down from a generous configuration; among configurations within half a percent it takes the one
-// that changes least. All but `start` fit into the memory. Empty where `start` itself cannot be
-// predicted, or a stop came first.
+// down from a generous configuration; among configurations that are alike (half a percent, of a job
+// kAlike) it takes an idea, or else the one that changes least. All but `start` fit into the
+// memory. Empty where `start` itself cannot be predicted, or a stop came first.
 std::vector<Candidate> Search(const Predictor& predictor, const Spec& start,
                               const std::vector<Patch>& ideas, const SearchLimits& limits);
 

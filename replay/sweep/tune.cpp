@@ -8,6 +8,7 @@
 #include "analyzer/spec/knobs.h"
 #include "analyzer/words/words.h"
 #include "replay/sweep/moves.h"
+#include "replay/whatif/price.h"
 
 namespace stallscope::replay {
 namespace {

@@ -18,6 +18,7 @@
 #include "analyzer/spec/spec_json.h"
 #include "analyzer/words/words.h"
 #include "replay/rerun/core_limit.h"
+#include "replay/whatif/price.h"
 #include "replay/workbench/replaying.h"
 #include "replay/workload/build_workload.h"
 
@@ -198,14 +199,14 @@ Result<replay::Tuned> TuneSubject::Run(const report::Report& report, const TuneW
   options.limits.memory_bytes = request_.memory_bytes;
   options.limits.cores = replay::AllowedCores();
   options.limits.threads = static_cast<unsigned>(options.limits.cores);
-  options.limits.stop_requested = request_.cancel;
-  options.limits.simulated = watch.on_simulated;
-  options.progress = watch.on_progress;
   const auto& loaders = opened_.run->loaders;
   options.limits.threads_of_job =
       std::all_of(loaders.begin(), loaders.end(), [](const model::Loader& loader) {
         return model::CallPlaceOf(loader.info, "math_threads").empty();
       });
+  options.limits.stop_requested = request_.cancel;
+  options.limits.simulated = watch.on_simulated;
+  options.progress = watch.on_progress;
   const replay::Predictor* const predicts = predictor.ok() ? &predictor.value() : nullptr;
   STALLSCOPE_ASSIGN_OR_RETURN(replay::Tuned tuned, replay::Tune(predicts, spec_, bench, options));
   if (predicts != nullptr && bench != nullptr) {

@@ -11,6 +11,7 @@
 #include "analyzer/model/job_spec.h"
 
 namespace stallscope::findings::loader_workers {
+#include "analyzer/spec/ladder.h"
 namespace {
 
 constexpr std::initializer_list<Cause> kAnyWork = {Cause::kCpu, Cause::kIo, Cause::kBlocked,
@@ -32,6 +33,26 @@ int64_t MoreWorkers(double share, int64_t now, double busy) {
 
 // A stage has the workers of all ranks; a loader's setting is for one.
 int64_t WorkersOfRank(const Case& c, StageId stage) {
+// The fewest of those that are worth trying which are as fast as any of them, as a simulation has
+// it; `by_law` without one. More than now, and at most `most`.
+int64_t FewestAsFast(const Case& c, StageId stage, int64_t now, int64_t most, int64_t by_law) {
+  if (!c.simulated) return by_law;
+  std::vector<std::pair<int64_t, double>> rates;
+  double fastest = 0;
+  for (const int64_t workers : WorkersToTry(CoresOfRank(c))) {
+    if (workers <= now || workers > most) continue;
+    const Patch patch = LoaderSetting(c, stage, "num_workers", workers);
+    const auto rate = patch.changes.empty() ? std::nullopt : c.simulated(patch);
+    if (!rate) return by_law;
+    rates.emplace_back(workers, *rate);
+    fastest = std::max(fastest, *rate);
+  }
+  const auto fewest = std::find_if(rates.begin(), rates.end(), [&](const auto& workers) {
+    return workers.second * kAlike >= fastest;
+  });
+  return fewest == rates.end() ? by_law : fewest->first;
+}
+
   const int64_t ranks = RanksOf(c, stage);
   return (static_cast<int64_t>(UseOf(c, stage)->workers) + ranks - 1) / ranks;
 }
@@ -131,12 +152,11 @@ void CheckJob(const Case& c, LoaderId loader, std::vector<Draft>& drafts) {
   int64_t workers = has_workers ? MoreWorkers(share, now, busy) : WorkersToHide(share);
   if (!waits) workers = std::min(workers, CoresOfRank(c));
   // A worker without a shard is idle.
-  if (const int64_t shards = ShardsOf(c.run.loaders[loader.value]); shards > 0) {
-    workers = std::min(workers, shards);
-  }
-  const std::optional<int64_t> most = MostOfAll(c, stages, now);
-  const bool held_back = most.has_value() && *most < workers;
-  if (held_back) workers = *most;
+  if (const int64_t shards = ShardsOf(c.run.loaders[loader.value]); shards > 0) most = shards;
+  const std::optional<int64_t> in_turns = MostOfAll(c, stages, now);
+  const bool held_back = in_turns.has_value() && *in_turns < std::min(workers, most);
+  most = std::min(most, in_turns.value_or(most));
+  workers = std::min(workers, most);
   if (workers <= now) return;
   // A single one only works beside the trainer: it hides the shorter of the two.
   if (workers == 1 && std::min(share, 1 - share) < kModerateShare) return;
@@ -177,6 +197,7 @@ void CheckJob(const Case& c, LoaderId loader, std::vector<Draft>& drafts) {
       LoaderSetting(c, stages.front(), "num_workers", workers),
       WasNotPredicted(SeveralFeed(c) ? "of several loaders, what the workers of one gain"
                                      : "what more workers cost and gain"));
+  workers = FewestAsFast(c, stages.front(), now, most, workers);
   drafts.push_back(std::move(draft));
 }
 
