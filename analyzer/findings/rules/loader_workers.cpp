@@ -1,17 +1,19 @@
 // Row 4: the workers of PyTorch's DataLoader. Without any, the trainer's own thread loads each
 // batch. A profiler's file shows workers only from outside; a recorded job shows what they do.
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <fmt/ranges.h>
 
+#include "analyzer/attribution/cold_start.h"
 #include "analyzer/attribution/file_locks.h"
 #include "analyzer/findings/restarts.h"
 #include "analyzer/findings/rules/rule.h"
 #include "analyzer/model/job_spec.h"
+#include "analyzer/spec/ladder.h"
 
 namespace stallscope::findings::loader_workers {
-#include "analyzer/spec/ladder.h"
 namespace {
 
 constexpr std::initializer_list<Cause> kAnyWork = {Cause::kCpu, Cause::kIo, Cause::kBlocked,
@@ -31,8 +33,6 @@ int64_t MoreWorkers(double share, int64_t now, double busy) {
   return std::min(std::max<int64_t>(2 * now, std::llround(enough)), kMostWorkers);
 }
 
-// A stage has the workers of all ranks; a loader's setting is for one.
-int64_t WorkersOfRank(const Case& c, StageId stage) {
 // The fewest of those that are worth trying which are as fast as any of them, as a simulation has
 // it; `by_law` without one. More than now, and at most `most`.
 int64_t FewestAsFast(const Case& c, StageId stage, int64_t now, int64_t most, int64_t by_law) {
@@ -53,6 +53,8 @@ int64_t FewestAsFast(const Case& c, StageId stage, int64_t now, int64_t most, in
   return fewest == rates.end() ? by_law : fewest->first;
 }
 
+// A stage has the workers of all ranks; a loader's setting is for one.
+int64_t WorkersOfRank(const Case& c, StageId stage) {
   const int64_t ranks = RanksOf(c, stage);
   return (static_cast<int64_t>(UseOf(c, stage)->workers) + ranks - 1) / ranks;
 }
@@ -120,6 +122,40 @@ void ShowWork(const Case& c, const std::vector<StageId>& stages, Draft& draft) {
   }
 }
 
+// How many times as long the stage worked on a batch in the first epoch as later; 1: not known.
+double SlowerFirst(const Case& c, StageId stage) {
+  const std::optional<int64_t> end_ns = attribution::EndOfFirstPass(c.run);
+  if (!end_ns) return 1;
+  std::array<double, 2> ns = {};
+  std::array<double, 2> count = {};
+  for (const model::Track& track : c.run.tracks) {
+    for (size_t i = 0; i < track.spans.size(); ++i) {
+      const trace::SpanClass& what = c.run.ClassOf(track, i);
+      const bool whole = what.kind == trace::SpanKind::kWork && what.name == trace::StringId();
+      if (!whole || what.stage != stage) continue;
+      const size_t later = track.spans.start_ns[i] < *end_ns ? 0 : 1;
+      ns.at(later) += static_cast<double>(track.spans.DurationNs(i));
+      ++count.at(later);
+    }
+  }
+  return count[0] * ns[1] > 0 ? ns[0] / count[0] / (ns[1] / count[1]) : 1;
+}
+
+// What the data set keeps in its process, each worker keeps for itself. A cold page cache, which
+// all of them share, looks alike if no counter shows it.
+void ShowCaches(const Case& c, LoaderId loader, StageId stage, Draft& draft) {
+  const auto& cold = c.attribution.window.cold;
+  const double slower = SlowerFirst(c, stage);
+  if (slower < kFillsCache || (cold && cold->cause == attribution::ColdCause::kPageCache)) return;
+  const bool stay = model::LoaderSpecOf(c.run.loaders[loader.value].info).persistent_workers;
+  Show(draft, Evidence::Kind::kSpans,
+       fmt::format("{} took {} as long per batch in the first epoch: if the data set caches what "
+                   "it loads, each worker has a cache of its own, which takes memory and more "
+                   "epochs to fill{}",
+                   NameOf(c, stage), words::Factor(slower),
+                   stay ? "" : ", and is lost after each epoch without persistent_workers=True"));
+}
+
 bool SeveralFeed(const Case& c) {
   return std::count_if(c.run.loaders.begin(), c.run.loaders.end(),
                        [](const model::Loader& loader) { return loader.steps > 0; }) > 1;
@@ -151,6 +187,7 @@ void CheckJob(const Case& c, LoaderId loader, std::vector<Draft>& drafts) {
   const bool waits = waiting > share / 2;
   int64_t workers = has_workers ? MoreWorkers(share, now, busy) : WorkersToHide(share);
   if (!waits) workers = std::min(workers, CoresOfRank(c));
+  int64_t most = kMostWorkers;
   // A worker without a shard is idle.
   if (const int64_t shards = ShardsOf(c.run.loaders[loader.value]); shards > 0) most = shards;
   const std::optional<int64_t> in_turns = MostOfAll(c, stages, now);
@@ -160,6 +197,7 @@ void CheckJob(const Case& c, LoaderId loader, std::vector<Draft>& drafts) {
   if (workers <= now) return;
   // A single one only works beside the trainer: it hides the shorter of the two.
   if (workers == 1 && std::min(share, 1 - share) < kModerateShare) return;
+  workers = FewestAsFast(c, stages.front(), now, most, workers);
   std::vector<std::string> names;
   for (const StageId stage : stages) names.push_back(NameOf(c, stage));
   const std::string name = fmt::format("{}", fmt::join(names, " and "));
@@ -180,6 +218,7 @@ void CheckJob(const Case& c, LoaderId loader, std::vector<Draft>& drafts) {
                      "one another",
                      NameOf(c, stage), Percent(UseOf(c, stage)->held.value_or(0)), lock));
   }
+  ShowCaches(c, loader, stages.front(), draft);
   draft.args.value = std::to_string(workers);
   if (RepeatsInWorkers(c.run.loaders[loader.value])) {
     draft.advice = &kDivideStream;
@@ -197,7 +236,6 @@ void CheckJob(const Case& c, LoaderId loader, std::vector<Draft>& drafts) {
       LoaderSetting(c, stages.front(), "num_workers", workers),
       WasNotPredicted(SeveralFeed(c) ? "of several loaders, what the workers of one gain"
                                      : "what more workers cost and gain"));
-  workers = FewestAsFast(c, stages.front(), now, most, workers);
   drafts.push_back(std::move(draft));
 }
 
