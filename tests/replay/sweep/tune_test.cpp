@@ -177,6 +177,23 @@ TEST_SUITE("fast") {
     CHECK(tuned_with(0.9).base.point.runs.front().rate.samples_per_s == 400);
   }
 
+  TEST_CASE("one run of base and best is enough where both are as predicted") {
+    const Spec spec = test::SweepSpec();
+    const replay::Predictor predictor = PredictorOf(spec);
+    const auto runs_with = [&](double of_predicted) {
+      FakeBench bench([&](const Spec& s, int) {
+        return of_predicted * predictor.Predict(s).rate->samples_per_s;
+      });
+      const Tuned tuned = Done(TuneWith(predictor, spec, &bench, Options()));
+      REQUIRE(tuned.best.has_value());
+      REQUIRE(tuned.comparison.has_value());
+      CHECK(tuned.comparison->answer == compare::Answer::kFaster);
+      return tuned.base.runs.size();
+    };
+    CHECK(runs_with(1) == 1);
+    CHECK(runs_with(0.3) > 1);
+  }
+
   TEST_CASE("where nothing helps the base stays, with a reason") {
     const Spec spec = test::SweepSpec();
     FakeBench bench([](const Spec& s, int) { return test::DecodeWorkers(s) == 2 ? 500.0 : 400.0; });
@@ -326,23 +343,6 @@ TEST_SUITE("fast") {
           std::string::npos);
   }
 
-  TEST_CASE("fewer workers are tried where more are slower") {
-    Spec spec = test::JobSpecOfTest();
-    std::get<LoaderSpec>(spec.stages[0].kind).num_workers = 6;
-    FakeBench bench([](const Spec& s, int) {
-      return 1000.0 / static_cast<double>(1 + std::get<LoaderSpec>(s.stages[0].kind).num_workers);
-    });
-    const Tuned tuned = Done(replay::Tune(nullptr, spec, &bench, Options(16)));
-    REQUIRE(tuned.best.has_value());
-    CHECK(std::get<LoaderSpec>(tuned.tries[*tuned.best].spec.stages[0].kind).num_workers == 0);
-  }
-
-  TEST_CASE("no worker is started that has no memory left") {
-    const Spec spec = test::JobSpecOfTest();
-    int64_t most = 0;
-    FakeBench bench([&](const Spec& s, int) {
-      const int64_t workers = std::get<LoaderSpec>(s.stages[0].kind).num_workers;
-      most = std::max(most, workers);
   TEST_CASE("a report and a tuner name the same number of workers") {
     for (const uint32_t workers : {0U, 1U, 2U}) {
       for (const int64_t computes_ns : {6'000'000, 9'000'000, 12'000'000}) {
@@ -376,6 +376,23 @@ TEST_SUITE("fast") {
     }
   }
 
+  TEST_CASE("fewer workers are tried where more are slower") {
+    Spec spec = test::JobSpecOfTest();
+    std::get<LoaderSpec>(spec.stages[0].kind).num_workers = 6;
+    FakeBench bench([](const Spec& s, int) {
+      return 1000.0 / static_cast<double>(1 + std::get<LoaderSpec>(s.stages[0].kind).num_workers);
+    });
+    const Tuned tuned = Done(replay::Tune(nullptr, spec, &bench, Options(16)));
+    REQUIRE(tuned.best.has_value());
+    CHECK(std::get<LoaderSpec>(tuned.tries[*tuned.best].spec.stages[0].kind).num_workers == 0);
+  }
+
+  TEST_CASE("no worker is started that has no memory left") {
+    const Spec spec = test::JobSpecOfTest();
+    int64_t most = 0;
+    FakeBench bench([&](const Spec& s, int) {
+      const int64_t workers = std::get<LoaderSpec>(s.stages[0].kind).num_workers;
+      most = std::max(most, workers);
       return 100.0 * static_cast<double>(workers);
     });
     bench.memory = [](const Spec& s) {
