@@ -20,6 +20,9 @@ struct Case {
   // For a run that was made from none: an imported run's stages as a replay takes them, a job's
   // loaders. Rules' patches apply to it; nothing else is read from it.
   std::optional<Spec> stages = std::nullopt;
+  // The throughput that a simulation predicts of a patch, for a rule to choose a number by; nothing
+  // where it cannot predict it. May be empty.
+  std::function<std::optional<double>(const Patch&)> simulated = {};
 };
 
 // A better price than the capacity law's: sets the gain of a recommendation that has a patch, or

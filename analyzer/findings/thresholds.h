@@ -240,6 +240,8 @@ constexpr double kFilledWithinS = 24 * 3600;
 // Workers for an evaluation, whose passes are short: each has to start, and few have a second
 // batch.
 constexpr int64_t kMostToEvaluate = 8;
+// A first epoch that takes this many times as long per batch fills something that later ones read.
+constexpr double kFillsCache = 2;
 
 // A warm-up that takes this much of the time of the steps behind it is worth a look of its own.
 constexpr double kLongWarmUp = 0.25;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analyzer/spec/knobs.h"
+#include "analyzer/spec/ladder.h"
 #include "analyzer/spec/ops.h"
 #include "analyzer/spec/validate.h"
 #include "replay/sweep/same_data.h"
@@ -17,8 +18,6 @@ namespace {
 constexpr int64_t kMostBuffer = 32;
 constexpr int64_t kFewestWorkers = 8;
 constexpr int64_t kWorkersPerCore = 4;
-// A process costs memory and its start.
-constexpr int64_t kProcessesPerCore = 2;
 constexpr int64_t kMostAhead = 8;
 constexpr const char* kFirstLoader = "loader";
 // In doublings of a buffer.
@@ -26,12 +25,10 @@ constexpr double kWorkerCost = 2;
 constexpr double kSwitchCost = 0.5;
 constexpr double kStageCost = 1;
 
-std::vector<std::string> Ladder(int64_t from, int64_t to) {
-  std::vector<std::string> values;
-  for (const int64_t value : {0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64}) {
-    if (value >= from && value <= to) values.push_back(std::to_string(value));
-  }
-  return values;
+std::vector<std::string> Texts(const std::vector<int64_t>& values) {
+  std::vector<std::string> texts;
+  for (const int64_t value : values) texts.push_back(std::to_string(value));
+  return texts;
 }
 
 // For what is tried by runs.
@@ -45,8 +42,10 @@ std::vector<std::string> Doublings(int64_t from, int64_t to) {
 
 class Collector {
  public:
-  explicit Collector(int cores)
-      : cores_(cores), workers_(Ladder(1, std::max(kFewestWorkers, kWorkersPerCore * cores))) {}
+  Collector(int cores, bool threads_of_job)
+      : cores_(cores),
+        threads_of_job_(threads_of_job),
+        workers_(Texts(Ladder(1, std::max(kFewestWorkers, kWorkersPerCore * cores)))) {}
 
   void Add(const StageSpec& stage) {
     if (const auto* source = std::get_if<SourceSpec>(&stage.kind)) return AddSource(stage, *source);
@@ -61,13 +60,16 @@ class Collector {
     }
     if (const auto* prefetch = std::get_if<PrefetchSpec>(&stage.kind)) {
       if (!prefetch->buffer_size.automatic) {
-        Knob(stage.name + ".buffer_size", Ladder(1, kMostBuffer));
+        Knob(stage.name + ".buffer_size", Texts(Ladder(1, kMostBuffer)));
       }
     }
   }
 
   void AddTrainer(const Spec& spec) {
-    if (IsJob(spec)) return Knob("job.threads", Doublings(1, cores_));
+    if (IsJob(spec)) {
+      if (threads_of_job_) Knob("job.threads", Doublings(1, cores_));
+      return;
+    }
     if (spec.trainer.device == TrainerDevice::kHost) return;
     Knob("transfer.pinned", {"false", "true"});
     Knob("transfer.overlap", {"false", "true"});
@@ -82,7 +84,7 @@ class Collector {
     if (source.format == SourceFormat::kSerial) return;
     Workers(stage.name, source.parallelism);
     if (!source.files.empty() && !source.cycle_length.automatic) {
-      Knob(stage.name + ".cycle_length", Ladder(1, kFewestWorkers));
+      Knob(stage.name + ".cycle_length", Texts(Ladder(1, kFewestWorkers)));
     }
   }
 
@@ -90,8 +92,9 @@ class Collector {
   // alone to decide.
   void AddLoader(const StageSpec& stage, const LoaderSpec& loader) {
     if (stage.name != kFirstLoader) return;
-    const int64_t most = std::max<int64_t>(kFewestWorkers, kProcessesPerCore * cores_);
-    if (!loader.iterable) Knob(stage.name + ".num_workers", Ladder(0, most));
+    const std::vector<int64_t> workers = WorkersToTry(cores_);
+    const int64_t most = workers.back();
+    if (!loader.iterable) Knob(stage.name + ".num_workers", Texts(workers));
     Knob(stage.name + ".num_parallel_calls", Doublings(1, most));
     Knob(stage.name + ".prefetch", Doublings(1, kMostAhead));
     Knob(stage.name + ".threads", Doublings(1, most));
@@ -111,6 +114,7 @@ class Collector {
   }
 
   const int cores_;
+  const bool threads_of_job_;
   const std::vector<std::string> workers_;
   std::vector<TunedKnob> knobs_;
 };
@@ -186,8 +190,8 @@ void GatherMaps(std::vector<StageSpec>& stages) {
 
 }  // namespace
 
-std::vector<TunedKnob> TunedKnobs(const Spec& spec, int cores) {
-  Collector collector(cores);
+std::vector<TunedKnob> TunedKnobs(const Spec& spec, int cores, bool threads_of_job) {
+  Collector collector(cores, threads_of_job);
   for (const StageSpec& stage : spec.stages) collector.Add(stage);
   collector.AddTrainer(spec);
   auto knobs = collector.Take();
@@ -214,9 +218,9 @@ std::optional<std::string> NextValue(const TunedKnob& knob, const std::string& n
   return up ? std::nullopt : before;
 }
 
-std::vector<Patch> MovesFrom(const Spec& spec, int cores) {
+std::vector<Patch> MovesFrom(const Spec& spec, int cores, bool threads_of_job) {
   std::vector<Patch> moves;
-  for (const TunedKnob& knob : TunedKnobs(spec, cores)) {
+  for (const TunedKnob& knob : TunedKnobs(spec, cores, threads_of_job)) {
     const auto now = GetKnob(spec, knob.path);
     for (const std::string& value : knob.values) {
       if (now.ok() && now.value() == value) continue;
@@ -229,11 +233,11 @@ std::vector<Patch> MovesFrom(const Spec& spec, int cores) {
   return moves;
 }
 
-Spec Generous(Spec spec, int cores) {
+Spec Generous(Spec spec, int cores, bool threads_of_job) {
   if (const auto prefetch = InsertedPrefetch(spec)) {
     if (auto with = Apply(spec, *prefetch); with.ok()) spec = std::move(with).value();
   }
-  for (const TunedKnob& knob : TunedKnobs(spec, cores)) {
+  for (const TunedKnob& knob : TunedKnobs(spec, cores, threads_of_job)) {
     Spec changed = spec;
     if (SetKnob(changed, knob.path, knob.values.back()).ok() && Validate(changed).ok()) {
       spec = std::move(changed);
@@ -289,7 +293,9 @@ const char* EffectOn(const LoaderSpec& before, const LoaderSpec& after) {
   if (before.num_shards != after.num_shards || (workers && GroupsByWorker(before))) {
     return "batches contain other elements of the stream";
   }
-  return workers ? "random augmentation is another one: each worker has its own seed" : "";
+  return workers
+             ? "random augmentation, if there is any, is different: each worker has its own seed"
+             : "";
 }
 
 // Calls `differ` with each pair of loaders that are not the same.

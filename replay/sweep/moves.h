@@ -19,19 +19,20 @@ struct TunedKnob {
 };
 
 // For a run on this many cores. Worker counts go beyond the number of cores: stages that wait need
-// more.
-std::vector<TunedKnob> TunedKnobs(const Spec& spec, int cores);
+// more. `threads_of_job`: also the number of threads of a job's math library, which has no effect
+// where the job sets it itself.
+std::vector<TunedKnob> TunedKnobs(const Spec& spec, int cores, bool threads_of_job = true);
 
 // The next of the knob's values behind this one, or before it.
 std::optional<std::string> NextValue(const TunedKnob& knob, const std::string& now, bool up);
 
 // The changes from this spec by one knob, to its other values; also a prefetch after the last stage
 // if there is none.
-std::vector<Patch> MovesFrom(const Spec& spec, int cores);
+std::vector<Patch> MovesFrom(const Spec& spec, int cores, bool threads_of_job = true);
 
 // Every tuned knob at its largest: the start of the search that then removes whatever gains
 // nothing.
-Spec Generous(Spec spec, int cores);
+Spec Generous(Spec spec, int cores, bool threads_of_job = true);
 
 // With more workers and deeper queues everywhere, two values further each.
 Spec Roomier(Spec spec, int cores);

@@ -49,13 +49,6 @@ void PredictPoint(const Spec& spec, const Predictor& predictor, Point& point) {
 
 }  // namespace
 
-SimulateOptions ShortSimulation() {
-  SimulateOptions options;
-  options.batches = 128;
-  options.resamples = 1;
-  return options;
-}
-
 SimulateOptions SimulationFor(uint64_t points) {
   return points <= kFewPoints ? SimulateOptions() : ShortSimulation();
 }

@@ -59,8 +59,6 @@ class Predictor {
   std::vector<Workload> workloads_;  // calibrated; the recorded run's first, then the probes'
 };
 
-// One repetition of 256 batches, for very many simulations.
-SimulateOptions ShortSimulation();
 // Short simulations for sweeps of many points. Depends only on the number of points, so that a
 // resumed sweep gives the same results.
 SimulateOptions SimulationFor(uint64_t points);

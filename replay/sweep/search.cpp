@@ -4,19 +4,26 @@
 #include <utility>
 
 #include "analyzer/base/thread.h"
+#include "analyzer/spec/ladder.h"
 #include "replay/sweep/moves.h"
 
 namespace stallscope::replay {
 namespace {
 
-// A step that gains less is not climbed: the simulation's own noise is about that.
-constexpr double kSmallestStep = 1.005;
+// As kAlike, of a pipeline: its simulation has that much noise.
+constexpr double kAlikePipelines = 1.005;
 constexpr size_t kMostSteps = 12;
 
 class Searcher {
  public:
   Searcher(const Predictor& predictor, const Spec& start, const SearchLimits& limits)
-      : predictor_(predictor), start_(start), limits_(limits) {}
+      : predictor_(predictor),
+        start_(start),
+        limits_(limits),
+        alike_(IsJob(start) ? kAlike : kAlikePipelines) {}
+
+  // Rates within this factor are alike.
+  double alike() const { return alike_; }
 
   // From where the search began.
   double Distance(const Spec& spec) const { return DistanceOf(start_, spec, limits_.cores); }
@@ -36,11 +43,11 @@ class Searcher {
   Candidate Climb(Candidate at) {
     for (size_t step = 0; step < kMostSteps && !Stopped(); ++step) {
       std::vector<Spec> nearby;
-      for (const Patch& move : MovesFrom(at.spec, limits_.cores)) {
+      for (const Patch& move : MovesFrom(at.spec, limits_.cores, limits_.threads_of_job)) {
         if (auto spec = Apply(at.spec, move); spec.ok()) nearby.push_back(std::move(spec).value());
       }
       auto best = BestOf(PriceAll(nearby));
-      if (!best || Rate(*best) < Rate(at) * kSmallestStep) break;
+      if (!best || Rate(*best) < Rate(at) * alike_) break;
       at = std::move(*best);
     }
     return at;
@@ -48,10 +55,10 @@ class Searcher {
 
   // The nearest to the start that single moves reach without giving up speed.
   Candidate Prune(Candidate at) {
-    const double floor = Rate(at) / kSmallestStep;
+    const double floor = Rate(at) / alike_;
     for (size_t step = 0; step < 4 * kMostSteps && !Stopped(); ++step) {
       std::vector<Spec> nearer;
-      for (const Patch& move : MovesFrom(at.spec, limits_.cores)) {
+      for (const Patch& move : MovesFrom(at.spec, limits_.cores, limits_.threads_of_job)) {
         auto spec = Apply(at.spec, move);
         if (spec.ok() && Distance(spec.value()) < Distance(at.spec)) {
           nearer.push_back(std::move(spec).value());
@@ -105,7 +112,7 @@ class Searcher {
     }
     std::optional<Candidate> best;
     for (auto& candidate : candidates) {
-      if (!candidate || Rate(*candidate) * kSmallestStep < fastest) continue;
+      if (!candidate || Rate(*candidate) * alike_ < fastest) continue;
       if (!best || Distance(candidate->spec) < Distance(best->spec)) best = std::move(candidate);
     }
     return best;
@@ -114,19 +121,26 @@ class Searcher {
   const Predictor& predictor_;
   const Spec& start_;
   const SearchLimits& limits_;
+  const double alike_;
 };
 
-// The fastest first; of those within a step of each other the nearest to the start.
-void Rank(const Searcher& searcher, std::vector<Candidate>& candidates) {
+// The fastest first; of those that are alike an idea, which somebody was shown, then the nearest to
+// the start.
+void Rank(const Searcher& searcher, const std::vector<Spec>& ideas,
+          std::vector<Candidate>& candidates) {
   std::stable_sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) {
     return Searcher::Rate(a) > Searcher::Rate(b);
   });
   if (candidates.empty()) return;
   const double fastest = Searcher::Rate(candidates.front());
   const auto close = std::find_if(candidates.begin(), candidates.end(), [&](const auto& c) {
-    return Searcher::Rate(c) * kSmallestStep < fastest;
+    return Searcher::Rate(c) * searcher.alike() < fastest;
   });
+  const auto is_idea = [&](const Candidate& c) {
+    return std::find(ideas.begin(), ideas.end(), c.spec) != ideas.end();
+  };
   std::stable_sort(candidates.begin(), close, [&](const auto& a, const auto& b) {
+    if (is_idea(a) != is_idea(b)) return is_idea(a);
     return searcher.Distance(a.spec) < searcher.Distance(b.spec);
   });
 }
@@ -147,19 +161,22 @@ std::vector<Candidate> Search(const Predictor& predictor, const Spec& start,
   const Candidate climbed = searcher.Climb(*base);
   keep(searcher.Prune(climbed));
   std::optional<Candidate> best_idea;
+  std::vector<Spec> shown;
   for (const Patch& idea : ideas) {
     const auto spec = Apply(start, idea);
     if (!spec.ok()) continue;
+    shown.push_back(spec.value());
     auto candidate = searcher.Priced(spec.value());
-    if (!candidate || searcher.Rate(*candidate) < searcher.Rate(*base) * kSmallestStep) continue;
+    if (!candidate || searcher.Rate(*candidate) < searcher.Rate(*base) * searcher.alike()) continue;
     if (!best_idea || searcher.Rate(*candidate) > searcher.Rate(*best_idea)) best_idea = candidate;
     keep(std::move(*candidate));
   }
   if (best_idea.has_value()) keep(searcher.Prune(searcher.Climb(*best_idea)));
-  if (auto generous = searcher.Priced(Generous(climbed.spec, limits.cores))) {
+  if (auto generous =
+          searcher.Priced(Generous(climbed.spec, limits.cores, limits.threads_of_job))) {
     keep(searcher.Prune(searcher.Climb(std::move(*generous))));
   }
-  Rank(searcher, found);
+  Rank(searcher, shown, found);
   found.push_back(std::move(*base));
   return found;
 }

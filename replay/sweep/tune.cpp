@@ -8,6 +8,7 @@
 #include "analyzer/spec/knobs.h"
 #include "analyzer/words/words.h"
 #include "replay/sweep/moves.h"
+#include "replay/whatif/price.h"
 
 namespace stallscope::replay {
 namespace {
@@ -290,6 +291,8 @@ void TuneRun::TryRoomier(unsigned most_runs) {
   const Candidate roomier{Roomier(Best().spec, options_.limits.cores),
                           predictor.Predict(Roomier(Best().spec, options_.limits.cores))};
   const Price now = predictor.Predict(Best().spec);
+  // Nothing is left to hide.
+  if (now.input_stall < kNoise) return;
   const uint64_t limit = options_.limits.memory_bytes;
   if (Tried(roomier.spec, 0) || !now.rate || !roomier.price.rate ||
       roomier.price.rate->samples_per_s < now.rate->samples_per_s / kAsFast ||
@@ -375,7 +378,8 @@ bool TuneRun::Step(const TunedKnob& knob, bool up, unsigned most_runs) {
 void TuneRun::Walk(unsigned most_runs) {
   for (bool moved = true; moved;) {
     moved = false;
-    for (const TunedKnob& knob : TunedKnobs(Best().spec, options_.limits.cores)) {
+    for (const TunedKnob& knob :
+         TunedKnobs(Best().spec, options_.limits.cores, options_.limits.threads_of_job)) {
       const bool up = Step(knob, true, most_runs);
       while (up && Step(knob, true, most_runs)) {
       }
@@ -432,15 +436,22 @@ void TuneRun::Compare() {
   tuned_.comparison = compare::Compare(tuned_.base.runs, Best().runs);
 }
 
-// Runs of base and best in turn until the answer is clear or the runs are spent.
+bool RanAsPredicted(const Try& tried) {
+  const auto& predicted = tried.point.predicted;
+  return predicted && RateOf(tried) >= predicted->low && RateOf(tried) <= predicted->high;
+}
+
+// Runs of base and best in turn until the answer is clear or the runs are spent. One of each is
+// enough where both were as predicted: then neither was disturbed.
 void TuneRun::Confirm() {
   Compare();
+  const size_t enough = RanAsPredicted(tuned_.base) && RanAsPredicted(Best()) ? 1 : 2;
   while (tuned_.best && tuned_.runs + 2 <= options_.max_runs && !stopped_ && !Stopped()) {
     Try& best = tuned_.tries[*tuned_.best];
     if (best.runs.size() >= kMostRunsOfOne) return;
     const bool clear = tuned_.comparison.has_value() &&
                        tuned_.comparison->answer != compare::Answer::kInconclusive;
-    if (clear && best.runs.size() >= 2 && tuned_.base.runs.size() >= 2) return;
+    if (clear && best.runs.size() >= enough && tuned_.base.runs.size() >= enough) return;
     RunOn(tuned_.base);
     if (!stopped_) RunOn(best);
     Compare();

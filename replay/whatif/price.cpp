@@ -1,5 +1,6 @@
 #include "replay/whatif/price.h"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -81,7 +82,42 @@ void Price(const Priceable& run, findings::Recommendation& recommendation) {
   }
 }
 
+std::optional<double> RateWith(const Priceable& run, const Patch& patch) {
+  const auto changed = WithPatch(run.workload, patch);
+  if (!changed.ok() || !changed.value().unpriceable.empty() ||
+      !changed.value().by_name_only.empty()) {
+    return std::nullopt;
+  }
+  const double rate = Simulate(changed.value().workload, ShortSimulation()).samples_per_s;
+  return rate > 0 ? std::optional(rate) : std::nullopt;
+}
+
+// Null where the run cannot be simulated.
+using PriceableWhenAsked = std::function<const Priceable*()>;
+
+// Made for the first question: most runs of a CI ask none.
+PriceableWhenAsked WhenAsked(const model::Run& run, const attribution::Attribution& attribution) {
+  auto made = std::make_shared<std::optional<std::optional<Priceable>>>();
+  return [&run, &attribution, made]() -> const Priceable* {
+    if (!made->has_value()) *made = PriceableOf(run, attribution);
+    return (*made)->has_value() ? &***made : nullptr;
+  };
+}
+
+findings::Pricer PricerFor(PriceableWhenAsked priceable) {
+  return [priceable = std::move(priceable)](findings::Recommendation& recommendation) {
+    if (const Priceable* const run = priceable()) Price(*run, recommendation);
+  };
+}
+
 }  // namespace
+
+SimulateOptions ShortSimulation() {
+  SimulateOptions options;
+  options.batches = 128;
+  options.resamples = 1;
+  return options;
+}
 
 std::string_view LedgerKindOf(const Recorded& recorded) {
   return recorded.job != nullptr ? kJob : kOwnPipeline;
@@ -98,17 +134,17 @@ Result<Workload> AnchoredWorkload(const model::Run& run,
 }
 
 findings::Pricer PricerFor(const model::Run& run, const attribution::Attribution& attribution) {
-  // Made for the first recommendation that asks: most runs of a CI have none.
-  auto priceable = std::make_shared<std::optional<std::optional<Priceable>>>();
-  return [&run, &attribution, priceable](findings::Recommendation& recommendation) {
-    if (!priceable->has_value()) *priceable = PriceableOf(run, attribution);
-    if ((*priceable)->has_value()) Price(***priceable, recommendation);
-  };
+  return PricerFor(WhenAsked(run, attribution));
 }
 
 Answer AnswerOn(const model::Run& run, const attribution::Attribution& attribution, bool price) {
   Answer answer{findings::VerdictOn(run, attribution), {}};
   findings::Case c{run, attribution, answer.verdict, std::nullopt};
+  const PriceableWhenAsked priceable = WhenAsked(run, attribution);
+  c.simulated = [&](const Patch& patch) {
+    const Priceable* const simulable = priceable();
+    return simulable == nullptr ? std::nullopt : RateWith(*simulable, patch);
+  };
   auto spec = ReadSpec(run.info.spec_json, run.path);
   if (spec.ok()) {
     c.spec = std::move(spec).value();
@@ -117,7 +153,7 @@ Answer AnswerOn(const model::Run& run, const attribution::Attribution& attributi
   } else if (run.imported()) {
     c.stages = SpecOfStages(run, attribution).spec;
   }
-  answer.findings = findings::Find(c, price, PricerFor(run, attribution));
+  answer.findings = findings::Find(c, price, PricerFor(priceable));
   return answer;
 }
 

@@ -24,6 +24,10 @@ Result<Workload> AnchoredWorkload(const model::Run& run,
 // As which the error ledger keeps predictions of this run.
 std::string_view LedgerKindOf(const Recorded& recorded);
 
+// One repetition of 128 batches, for choosing among many configurations: a report's numbers and a
+// tuner's are chosen by the same simulation.
+SimulateOptions ShortSimulation();
+
 // Sets gain and memory of a recommendation by simulating its patch, ten of them within 200 ms; what
 // the simulation cannot price keeps the rule's own estimate. Run and attribution must outlive it.
 findings::Pricer PricerFor(const model::Run& run, const attribution::Attribution& attribution);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <utility>
 #include <variant>
@@ -10,12 +11,14 @@
 #include "analyzer/base/file.h"
 #include "analyzer/importers/open_run.h"
 #include "analyzer/model/content.h"
+#include "analyzer/model/job_spec.h"
 #include "analyzer/spec/job_knobs.h"
 #include "analyzer/spec/knobs.h"
 #include "analyzer/spec/patch.h"
 #include "analyzer/spec/spec_json.h"
 #include "analyzer/words/words.h"
 #include "replay/rerun/core_limit.h"
+#include "replay/whatif/price.h"
 #include "replay/workbench/replaying.h"
 #include "replay/workload/build_workload.h"
 
@@ -196,6 +199,11 @@ Result<replay::Tuned> TuneSubject::Run(const report::Report& report, const TuneW
   options.limits.memory_bytes = request_.memory_bytes;
   options.limits.cores = replay::AllowedCores();
   options.limits.threads = static_cast<unsigned>(options.limits.cores);
+  const auto& loaders = opened_.run->loaders;
+  options.limits.threads_of_job =
+      std::all_of(loaders.begin(), loaders.end(), [](const model::Loader& loader) {
+        return model::CallPlaceOf(loader.info, "math_threads").empty();
+      });
   options.limits.stop_requested = request_.cancel;
   options.limits.simulated = watch.on_simulated;
   options.progress = watch.on_progress;

@@ -186,6 +186,14 @@ class JobComparison {
   void CompareThreads() {
     const int64_t now = to_.job.threads;
     if (now == recorded_.spec.job.threads || now == 0) return;
+    if (!costs_.math_threads_set.empty()) {
+      if (change_.unpriceable.empty()) {
+        change_.unpriceable = fmt::format(
+            "job.threads: has no effect, because the job sets the number of threads itself ({})",
+            costs_.math_threads_set);
+      }
+      return;
+    }
     if (costs_.math_ns == 0) {
       return Doubt(0,
                    "job.threads: no work of a math library's threads was recorded: assumes that "

@@ -401,6 +401,7 @@ void JobReader::TakeExtras() {
     costs_.pause_cpu_share = std::min(1.0, extra / pause_ns);
     extra -= costs_.pause_cpu_share * pause_ns;
   }
+  costs_.math_threads_set = model::CallPlaceOf(loader_.info, "math_threads");
   costs_.math_threads = std::max<int64_t>(1, std::llround(attribution_.cpu.cores));
   double step_ns = 0;
   for (const Cost& step : costs_.steps) step_ns += static_cast<double>(step.cpu_ns);

@@ -1,15 +1,18 @@
 // Row 4: the workers of PyTorch's DataLoader. Without any, the trainer's own thread loads each
 // batch. A profiler's file shows workers only from outside; a recorded job shows what they do.
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <fmt/ranges.h>
 
+#include "analyzer/attribution/cold_start.h"
 #include "analyzer/attribution/file_locks.h"
 #include "analyzer/findings/restarts.h"
 #include "analyzer/findings/rules/rule.h"
 #include "analyzer/model/job_spec.h"
 #include "analyzer/model/mappers.h"
+#include "analyzer/spec/ladder.h"
 
 namespace stallscope::findings::loader_workers {
 namespace {
@@ -35,6 +38,44 @@ int64_t MoreWorkers(double share, int64_t now, double busy) {
   const double rest = std::max(kLeastRestOfStep, 1 - share);
   const double enough = std::ceil(static_cast<double>(now) * std::min(busy, 1.0) / rest);
   return std::min(std::max<int64_t>(2 * now, std::llround(enough)), kMostWorkers);
+}
+
+// An epoch that is short beside what starting workers takes, with a loader that would start them
+// for each.
+bool WorkersShouldStay(const Case& c, LoaderId loader) {
+  const double pass_ns = PassesOf(c, loader).mean_ns;
+  return pass_ns > 0 && pass_ns < kShortPassNs &&
+         !model::IsMadeAgain(c.run.loaders[loader.value].info) &&
+         !model::LoaderSpecOf(c.run.loaders[loader.value].info).persistent_workers;
+}
+
+Patch SetWorkers(const Case& c, StageId stage, int64_t workers, bool stay) {
+  Patch patch = LoaderSetting(c, stage, "num_workers", workers);
+  if (stay && !patch.changes.empty()) {
+    patch.changes.emplace_back(SetTo(JobLoaderOf(c, stage)->name + ".persistent_workers", true));
+  }
+  return patch;
+}
+
+// The fewest of those that are worth trying which are as fast as any of them, as a simulation has
+// it; `by_law` without one. More than now, and at most `most`.
+int64_t FewestAsFast(const Case& c, StageId stage, int64_t now, int64_t most, bool stay,
+                     int64_t by_law) {
+  if (!c.simulated) return by_law;
+  std::vector<std::pair<int64_t, double>> rates;
+  double fastest = 0;
+  for (const int64_t workers : WorkersToTry(CoresOfRank(c))) {
+    if (workers <= now || workers > most) continue;
+    const Patch patch = SetWorkers(c, stage, workers, stay);
+    const auto rate = patch.changes.empty() ? std::nullopt : c.simulated(patch);
+    if (!rate) return by_law;
+    rates.emplace_back(workers, *rate);
+    fastest = std::max(fastest, *rate);
+  }
+  const auto fewest = std::find_if(rates.begin(), rates.end(), [&](const auto& workers) {
+    return workers.second * kAlike >= fastest;
+  });
+  return fewest == rates.end() ? by_law : fewest->first;
 }
 
 // A stage has the workers of all ranks; a loader's setting is for one.
@@ -113,26 +154,43 @@ void ShowWork(const Case& c, const std::vector<StageId>& stages, Draft& draft) {
   }
 }
 
+// How many times as long the stage worked on a batch in the first epoch as later; 1: not known.
+double SlowerFirst(const Case& c, StageId stage) {
+  const std::optional<int64_t> end_ns = attribution::EndOfFirstPass(c.run);
+  if (!end_ns) return 1;
+  std::array<double, 2> ns = {};
+  std::array<double, 2> count = {};
+  for (const model::Track& track : c.run.tracks) {
+    for (size_t i = 0; i < track.spans.size(); ++i) {
+      const trace::SpanClass& what = c.run.ClassOf(track, i);
+      const bool whole = what.kind == trace::SpanKind::kWork && what.name == trace::StringId();
+      if (!whole || what.stage != stage) continue;
+      const size_t later = track.spans.start_ns[i] < *end_ns ? 0 : 1;
+      ns.at(later) += static_cast<double>(track.spans.DurationNs(i));
+      ++count.at(later);
+    }
+  }
+  return count[0] * ns[1] > 0 ? ns[0] / count[0] / (ns[1] / count[1]) : 1;
+}
+
+// What the data set keeps in its process, each worker keeps for itself. A cold page cache, which
+// all of them share, looks alike if no counter shows it.
+void ShowCaches(const Case& c, LoaderId loader, StageId stage, Draft& draft) {
+  const auto& cold = c.attribution.window.cold;
+  const double slower = SlowerFirst(c, stage);
+  if (slower < kFillsCache || (cold && cold->cause == attribution::ColdCause::kPageCache)) return;
+  const bool stay = model::LoaderSpecOf(c.run.loaders[loader.value].info).persistent_workers;
+  Show(draft, Evidence::Kind::kSpans,
+       fmt::format("{} took {} as long per batch in the first epoch: if the data set caches what "
+                   "it loads, each worker has a cache of its own, which takes memory and more "
+                   "epochs to fill{}",
+                   NameOf(c, stage), words::Factor(slower),
+                   stay ? "" : ", and is lost after each epoch without persistent_workers=True"));
+}
+
 bool SeveralFeed(const Case& c) {
   return std::count_if(c.run.loaders.begin(), c.run.loaders.end(),
                        [](const model::Loader& loader) { return loader.steps > 0; }) > 1;
-}
-
-// An epoch that is short beside what starting workers takes, with a loader that would start them
-// for each.
-bool WorkersShouldStay(const Case& c, LoaderId loader) {
-  const double pass_ns = PassesOf(c, loader).mean_ns;
-  return pass_ns > 0 && pass_ns < kShortPassNs &&
-         !model::IsMadeAgain(c.run.loaders[loader.value].info) &&
-         !model::LoaderSpecOf(c.run.loaders[loader.value].info).persistent_workers;
-}
-
-Patch SetWorkers(const Case& c, StageId stage, int64_t workers, bool stay) {
-  Patch patch = LoaderSetting(c, stage, "num_workers", workers);
-  if (stay && !patch.changes.empty()) {
-    patch.changes.emplace_back(SetTo(JobLoaderOf(c, stage)->name + ".persistent_workers", true));
-  }
-  return patch;
 }
 
 // Recorded jobs: one finding for all stages of a loader that its workers run, or would run.
@@ -161,16 +219,18 @@ void CheckJob(const Case& c, LoaderId loader, std::vector<Draft>& drafts) {
   const bool waits = waiting > share / 2;
   int64_t workers = has_workers ? MoreWorkers(share, now, busy) : WorkersToHide(share);
   if (!waits) workers = std::min(workers, CoresOfRank(c));
+  int64_t most = kMostWorkers;
   // A worker without a shard is idle.
-  if (const int64_t shards = ShardsOf(c.run.loaders[loader.value]); shards > 0) {
-    workers = std::min(workers, shards);
-  }
-  const std::optional<int64_t> most = MostOfAll(c, stages, now);
-  const bool held_back = most.has_value() && *most < workers;
-  if (held_back) workers = *most;
+  if (const int64_t shards = ShardsOf(c.run.loaders[loader.value]); shards > 0) most = shards;
+  const std::optional<int64_t> in_turns = MostOfAll(c, stages, now);
+  const bool held_back = in_turns.has_value() && *in_turns < std::min(workers, most);
+  most = std::min(most, in_turns.value_or(most));
+  workers = std::min(workers, most);
   if (workers <= now) return;
   // A single one only works beside the trainer: it hides the shorter of the two.
   if (workers == 1 && std::min(share, 1 - share) < kModerateShare) return;
+  const bool stay = WorkersShouldStay(c, loader);
+  workers = FewestAsFast(c, stages.front(), now, most, stay, workers);
   std::vector<std::string> names;
   for (const StageId stage : stages) names.push_back(NameOf(c, stage));
   const std::string name = fmt::format("{}", fmt::join(names, " and "));
@@ -191,6 +251,7 @@ void CheckJob(const Case& c, LoaderId loader, std::vector<Draft>& drafts) {
                      "one another",
                      NameOf(c, stage), Percent(UseOf(c, stage)->held.value_or(0)), lock));
   }
+  ShowCaches(c, loader, stages.front(), draft);
   draft.args.value = std::to_string(workers);
   if (RepeatsInWorkers(c.run.loaders[loader.value])) {
     draft.advice = &kDivideStream;
@@ -203,7 +264,6 @@ void CheckJob(const Case& c, LoaderId loader, std::vector<Draft>& drafts) {
     drafts.push_back(std::move(draft));
     return;
   }
-  const bool stay = WorkersShouldStay(c, loader);
   if (stay) draft.advice = &kLoadInWorkersThatStay;
   RecommendUnpriced(
       draft,

@@ -250,6 +250,39 @@ TEST_SUITE("fast") {
     CHECK_FALSE(found(0.03, 0.03));
   }
 
+  TEST_CASE("job: workers for a loader whose first epoch filled a cache") {
+    // Two epochs, of which the first takes this many times as long per batch.
+    const auto shown = [](const char* settings, int64_t slower, uint64_t last_pass,
+                          std::optional<attribution::ColdCause> cold = std::nullopt) {
+      CaseBuilder b;
+      MakeJob(b, Cause::kCpu);
+      b.run.loaders[0].info.settings_json = settings;
+      if (cold) b.attribution.window.cold = attribution::ColdStart{.cause = *cold};
+      b.run.rows.steps.resize(2);
+      b.run.rows.steps[0].batch = ItemId{0};
+      b.run.rows.steps[1].batch = ItemId{last_pass << 32U};
+      b.run.rows.steps[1].requested_ns = 1000;
+      b.run.span_classes = {{trace::SpanKind::kWork, b.IdOf("decode")}};
+      model::Track track;
+      track.spans.Append(0, 100 * slower, 0, ItemId{0});
+      track.spans.Append(1000, 100, 0, ItemId{last_pass << 32U});
+      b.run.tracks.push_back(track);
+      std::string text;
+      for (const auto& evidence : b.FindingOf("loader-workers")->evidence) text += evidence.text;
+      return text;
+    };
+    const char* const brief = R"({"num_workers":2})";
+    const char* const stay = R"({"num_workers":2,"persistent_workers":true})";
+    CHECK(Has(shown(brief, 4, 1), " as long per batch in the first epoch"));
+    CHECK(Has(shown(brief, 4, 1), "lost after each epoch"));
+    CHECK(Has(shown(stay, 4, 1), "each worker has a cache of its own"));
+    CHECK_FALSE(Has(shown(stay, 4, 1), "lost after each epoch"));
+    // There is no second epoch; it is hardly faster; the page cache was cold.
+    CHECK_FALSE(Has(shown(brief, 4, 0), "cache"));
+    CHECK_FALSE(Has(shown(brief, 1, 1), "cache"));
+    CHECK_FALSE(Has(shown(brief, 4, 1, attribution::ColdCause::kPageCache), "cache"));
+  }
+
   TEST_CASE("job: the finding about an op names its slowest lines") {
     CaseBuilder b;
     MakeJob(b, Cause::kCpu);

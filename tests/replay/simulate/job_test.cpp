@@ -260,6 +260,11 @@ TEST_SUITE("fast") {
     CHECK(of("loader.batch_size=2").by_name_only.starts_with("loader.batch_size: "));
     CHECK(of("loader.num_workers=2").by_name_only.empty());
     CHECK(of("job.threads=1").unpriceable.empty());
+    job.costs.math_threads_set = "train.py:3";
+    CHECK(of("job.threads=1").unpriceable ==
+          "job.threads: has no effect, because the job sets the number of threads itself "
+          "(train.py:3)");
+    CHECK(of("loader.num_workers=2").unpriceable.empty());
     job.costs.loader.iterable = true;
     CHECK(of("loader.num_workers=2").by_name_only.starts_with("loader.num_workers: "));
     CHECK(of("loader.prefetch_factor=4").by_name_only.empty());

@@ -6,9 +6,14 @@
 #include <algorithm>
 
 #include "analyzer/base/thread.h"
+#include "analyzer/model/job_spec.h"
+#include "analyzer/spec/knobs.h"
 #include "replay/sweep/moves.h"
 #include "replay/sweep/search.h"
+#include "replay/whatif/price.h"
 #include "tests/replay/sweep/sweeps.h"
+#include "tests/support/job_trace.h"
+#include "tests/support/loaded_run.h"
 #include "tests/support/paths.h"
 
 using namespace stallscope;
@@ -172,6 +177,23 @@ TEST_SUITE("fast") {
     CHECK(tuned_with(0.9).base.point.runs.front().rate.samples_per_s == 400);
   }
 
+  TEST_CASE("one run of base and best is enough where both are as predicted") {
+    const Spec spec = test::SweepSpec();
+    const replay::Predictor predictor = PredictorOf(spec);
+    const auto runs_with = [&](double of_predicted) {
+      FakeBench bench([&](const Spec& s, int) {
+        return of_predicted * predictor.Predict(s).rate->samples_per_s;
+      });
+      const Tuned tuned = Done(TuneWith(predictor, spec, &bench, Options()));
+      REQUIRE(tuned.best.has_value());
+      REQUIRE(tuned.comparison.has_value());
+      CHECK(tuned.comparison->answer == compare::Answer::kFaster);
+      return tuned.base.runs.size();
+    };
+    CHECK(runs_with(1) == 1);
+    CHECK(runs_with(0.3) > 1);
+  }
+
   TEST_CASE("where nothing helps the base stays, with a reason") {
     const Spec spec = test::SweepSpec();
     FakeBench bench([](const Spec& s, int) { return test::DecodeWorkers(s) == 2 ? 500.0 : 400.0; });
@@ -319,6 +341,39 @@ TEST_SUITE("fast") {
     CHECK(bench.asked[1] == "4");
     CHECK(again.ended.find("may change what is learned: loader.batch_size=64") !=
           std::string::npos);
+  }
+
+  TEST_CASE("a report and a tuner name the same number of workers") {
+    for (const uint32_t workers : {0U, 1U, 2U}) {
+      for (const int64_t computes_ns : {6'000'000, 9'000'000, 12'000'000}) {
+        CAPTURE(workers);
+        CAPTURE(computes_ns);
+        test::TraceBuilder trace;
+        trace.run.host.cores_online = 8;
+        test::BuildJob(trace, {.workers = workers, .steps = 60, .computes_ns = computes_ns});
+        const model::Run run = test::LoadedRun(trace);
+        const auto attribution = attribution::Attribute(run);
+        auto predictor = replay::Predictor::Make(run, attribution);
+        REQUIRE_MESSAGE(predictor.ok(), predictor.error().Line());
+        predictor.value().SetOptions(replay::ShortSimulation());
+        const Spec spec = *model::JobSpecOf(run);
+        replay::TuneOptions options = Options();
+        options.limits.cores = 8;
+        const Tuned alone = Done(TuneWith(predictor.value(), spec, nullptr, options));
+        std::optional<Spec> shown;
+        for (const auto& finding : replay::AnswerOn(run, attribution, true).findings) {
+          if (finding.id != "loader-workers") continue;
+          options.ideas = {finding.recommendation->patch};
+          shown = Apply(spec, options.ideas[0]).value();
+        }
+        REQUIRE(shown.has_value());
+        const Tuned tuned = Done(TuneWith(predictor.value(), spec, nullptr, options));
+        CHECK(GetKnob(ResultOf(tuned), "loader.num_workers").value() ==
+              GetKnob(*shown, "loader.num_workers").value());
+        CHECK(GetKnob(ResultOf(alone), "loader.num_workers").value() ==
+              GetKnob(*shown, "loader.num_workers").value());
+      }
+    }
   }
 
   TEST_CASE("fewer workers are tried where more are slower") {

@@ -207,6 +207,25 @@ TEST_SUITE("fast") {
     CHECK(four.recommendation->assumptions.back().find("stands for all 4") != std::string::npos);
   }
 
+  TEST_CASE("a report names the fewest workers that are as fast as any, priced or not") {
+    const auto named = [](uint32_t workers, int64_t computes_ns, bool price) {
+      stallscope::test::TraceBuilder trace;
+      trace.run.host.cores_online = 8;
+      stallscope::test::BuildJob(trace,
+                                 {.workers = workers, .steps = 60, .computes_ns = computes_ns});
+      const stallscope::model::Run run = LoadedRun(trace);
+      for (Finding& row : stallscope::replay::AnswerOn(run, Attribute(run), price).findings) {
+        if (row.id == "loader-workers") return row.recommendation->patch;
+      }
+      return Patch();
+    };
+    // A batch takes 30 ms in a worker: three keep up with steps of 11 ms, six with steps of 5.5 ms.
+    for (const bool price : {true, false}) {
+      CHECK(named(1, 11'000'000, price) == Patch{{SetTo("loader.num_workers", int64_t{3})}});
+      CHECK(named(1, 5'500'000, price) == Patch{{SetTo("loader.num_workers", int64_t{6})}});
+    }
+  }
+
   TEST_CASE("a finding without a patch is left alone") {
     Finding row;
     row.id = "balanced";

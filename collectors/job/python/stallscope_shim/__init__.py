@@ -16,6 +16,7 @@ when a framework is. Standard library only, Python 3.8 and later.
     steps     the trainer's steps, told from evaluation
     data      PyTorch's DataLoader, in the process that iterates over it
     worker    fetching a batch, there or in a worker, and what else a worker does
+    math_threads whether the job sets the number of its math library's threads
     libraries data sets of other libraries that are iterated over without a DataLoader
     nodes     torchdata.nodes
     stores    shards that MosaicML streaming and litdata download
@@ -46,6 +47,7 @@ def start(folder):
 
     session.start(folder)
     imports.offer("stallscope", __file__[:-len("stallscope_shim/__init__.py")] + "stallscope.py")
+    imports.call("torch", _torch)
     imports.call("torch.utils.data.dataloader", _data)
     imports.call("torchdata.stateful_dataloader.stateful_dataloader", _stateful)
     imports.call("torch.optim.optimizer", _optimizer)
@@ -96,6 +98,12 @@ def _dali(module):
     from . import libraries
 
     libraries.dali(module)
+
+
+def _torch(module):
+    from . import math_threads
+
+    math_threads.attach(module)
 
 
 def _options(module):

@@ -318,6 +318,10 @@ def _settings(dataloader):
                 found["whole_in_each_worker"] = True
         except Exception as error:
             pass_on(error)
+    from . import math_threads
+
+    if math_threads.place() is not None:
+        found["math_threads_at"] = math_threads.place()
     for name in ("sampler", "batch_sampler", "worker_init_fn"):
         value = field(dataloader, name, None)
         found[name] = None if value is None else class_name(value)

@@ -416,6 +416,12 @@ def zero():
     train(DataLoader(Squares(), batch_size=4, shuffle=False))
 
 
+def sets_threads():
+    torch.set_num_threads(3)
+    print(torch.get_num_threads())
+    zero()
+
+
 def zero_getitems():
     train(DataLoader(Many(), batch_size=4))
 

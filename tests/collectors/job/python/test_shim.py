@@ -498,6 +498,19 @@ class Settings(Case):
         self.assertEqual((4, True, "spawn"), (settings["prefetch_factor"], settings[
             "persistent_workers"], settings["multiprocessing_context"]))
 
+    def test_threads_that_the_job_sets_itself(self):
+        settings = self.record("sets_threads").main.names["loader"][0]["settings"]
+        with open(os.path.join(HERE, "jobs.py")) as f:
+            line = f.read().split("torch.set_num_threads(3)")[0].count("\n") + 1
+        self.assertEqual("jobs.py:%d" % line, settings["math_threads_at"])
+        for variable, place in (("OMP_NUM_THREADS", "OMP_NUM_THREADS"), ("OMP_SCHEDULE", None)):
+            shutil.rmtree(self.session)
+            # Given to the process, which leaves it as it is; or set before torch is imported.
+            job = "import os; os.environ[%r] = '1'; import jobs; jobs.zero()" % variable
+            self.assertEqual(0, self.python("-c", job, path=HERE, env={"MKL_NUM_THREADS": "2"})[0])
+            settings = ring_reader.read(self.session).main.names["loader"][0]["settings"]
+            self.assertEqual(place, settings.get("math_threads_at"))
+
     def test_by_place_and_by_order(self):
         first = self.record("evaluated")
         places = [loader["where"] for loader in first.main.names["loader"]]
@@ -1360,6 +1373,7 @@ class Torch(Case):
 
     test_an_iterable_that_each_worker_yields_whole = (
         Batches.test_an_iterable_that_each_worker_yields_whole)
+    test_threads_that_the_job_sets_itself = Settings.test_threads_that_the_job_sets_itself
 
     def test_batches(self):
         for name, method, count, epochs in self.jobs:
