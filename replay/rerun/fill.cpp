@@ -39,18 +39,29 @@ bool IsOnDisk(const StageSpec& stage) {
                           : std::holds_alternative<SnapshotSpec>(stage.kind);
 }
 
-std::string FilledBy(const Spec& spec, const Rerun& rerun) {
+Filling FillingOf(const Spec& spec, const Rerun& rerun) {
+  uint64_t samples = 1;  // of an element
   for (const StageSpec& stage : spec.stages) {
+    if (const auto* batch = std::get_if<BatchSpec>(&stage.kind)) {
+      samples = static_cast<uint64_t>(batch->size);
+    }
     if (!Lasts(stage)) continue;
     const auto& stages = rerun.run.stages;
     const auto at = std::find_if(stages.begin(), stages.end(),
                                  [&](const auto& info) { return info.name == stage.name; });
     if (at == stages.end()) continue;
-    const auto& events = rerun.run.rows.cache_events;
-    const bool filled = std::any_of(events.begin(), events.end(), [&](const auto& event) {
-      return event.stage == at->id && event.op == trace::CacheOp::kFill;
-    });
-    if (filled) return stage.name;
+    Filling filling{stage.name, 0, 0};
+    int64_t first_ns = std::numeric_limits<int64_t>::max();
+    int64_t last_ns = std::numeric_limits<int64_t>::min();
+    for (const trace::CacheEvent& event : rerun.run.rows.cache_events) {
+      if (event.stage != at->id || event.op != trace::CacheOp::kFill) continue;
+      filling.samples += samples;
+      first_ns = std::min(first_ns, event.time_ns);
+      last_ns = std::max(last_ns, event.time_ns);
+    }
+    if (filling.samples == 0) continue;
+    filling.seconds = static_cast<double>(last_ns - first_ns) / 1e9;
+    return filling;
   }
   return {};
 }

@@ -14,9 +14,13 @@ namespace stallscope::replay {
 
 bool IsOnDisk(const StageSpec& stage);
 
-// The name of the store that this run filled for later runs; empty if it filled none that outlives
-// it.
-std::string FilledBy(const Spec& spec, const Rerun& rerun);
+// What a run put into a store for later runs.
+struct Filling {
+  std::string store;     // its name; empty if the run filled none that outlives it
+  uint64_t samples = 0;  // that are in it
+  double seconds = 0;    // from the first of them to the last
+};
+Filling FillingOf(const Spec& spec, const Rerun& rerun);
 
 // A spec for one pass over the data, which completes its stores. Nothing if no pass ends before a
 // store.

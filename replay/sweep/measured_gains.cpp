@@ -105,6 +105,20 @@ std::optional<findings::Measurement> MeasuredGain(const Sweep& sweep, const Poin
   return found;
 }
 
+std::optional<double> PassesToPay(const Sweep& sweep, const Point& point) {
+  const auto base = Measured(BaseOf(sweep));
+  const auto with = Measured(point);
+  if (!base.has_value() || !with.has_value() || !point.filled.has_value()) return std::nullopt;
+  if (point.filled->stored_samples == 0 || with->samples_per_s <= base->samples_per_s) {
+    return std::nullopt;
+  }
+  const auto samples = static_cast<double>(point.filled->stored_samples);
+  // The run that fills it trains, too.
+  const double before_s = samples / base->samples_per_s;
+  const double more_s = std::max(0.0, point.filled->stored_s - before_s);
+  return 1 + more_s / (before_s - samples / with->samples_per_s);
+}
+
 std::vector<Sweep> FindVerifications(const model::Run& run) {
   const std::filesystem::path folder = std::filesystem::path(run.path).parent_path();
   std::vector<std::pair<std::filesystem::file_time_type, Sweep>> found;

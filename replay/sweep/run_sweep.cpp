@@ -275,7 +275,9 @@ Result<Outcome> SweepWorker::MeasureQuietly(const Spec& spec, const RunWish& wis
   const bool measured = !outcome.failed.has_value() && !outcome.stopped;
   const bool disturbed = outcome.figure.others > least + kOthersDisturb;
   const bool cold = outcome.figure.from_disk > warmest + kColdShare;
-  if (!measured || (!disturbed && !cold) || !FilledBy(spec, outcome.rerun).empty()) return outcome;
+  if (!measured || (!disturbed && !cold) || !FillingOf(spec, outcome.rerun).store.empty()) {
+    return outcome;
+  }
   STALLSCOPE_ASSIGN_OR_RETURN(Outcome again, work_.bench->Measure(spec, wish));
   const bool quieter = !again.failed.has_value() && again.figure.others < outcome.figure.others;
   const bool warmer =
@@ -289,10 +291,16 @@ Result<Outcome> SweepWorker::MeasureQuietly(const Spec& spec, const RunWish& wis
 Result<Outcome> SweepWorker::MeasureFilled(const Spec& spec, const RunWish& wish, Point& point) {
   STALLSCOPE_ASSIGN_OR_RETURN(Outcome outcome, MeasureQuietly(spec, wish));
   const auto fills = [&](const Outcome& made) {
-    return !made.failed.has_value() && !made.stopped && !FilledBy(spec, made.rerun).empty();
+    return !made.failed.has_value() && !made.stopped && !FillingOf(spec, made.rerun).store.empty();
+  };
+  const auto keep = [&](const Outcome& made) {
+    const Filling filling = FillingOf(spec, made.rerun);
+    point.filled = made.figure;
+    point.filled->stored_samples = filling.samples;
+    point.filled->stored_s = filling.seconds;
   };
   if (!fills(outcome)) return outcome;
-  point.filled = outcome.figure;
+  keep(outcome);
   STALLSCOPE_ASSIGN_OR_RETURN(outcome, MeasureQuietly(spec, wish));
   if (!fills(outcome)) return outcome;
   if (const auto fill = FillSpec(spec); fill.has_value()) {
@@ -300,12 +308,13 @@ Result<Outcome> SweepWorker::MeasureFilled(const Spec& spec, const RunWish& wish
     plain.digest = false;
     STALLSCOPE_ASSIGN_OR_RETURN(outcome, work_.bench->Measure(*fill, plain));
     if (outcome.failed.has_value() || outcome.stopped) return outcome;
-    point.filled = outcome.figure;
+    keep(outcome);
     STALLSCOPE_ASSIGN_OR_RETURN(outcome, MeasureQuietly(spec, wish));
     if (!fills(outcome)) return outcome;
   }
-  outcome.failed = Error{ErrorKind::kRun, "no run fills '" + FilledBy(spec, outcome.rerun) + "'",
-                         "", "place it before the stage that repeats the data"};
+  outcome.failed =
+      Error{ErrorKind::kRun, "no run fills '" + FillingOf(spec, outcome.rerun).store + "'", "",
+            "place it before the stage that repeats the data"};
   return outcome;
 }
 

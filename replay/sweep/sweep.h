@@ -34,6 +34,9 @@ struct RunFigure {
   double others = 0;  // share of its cores that other programs had
   // Share of its reads that came from the disk; 0 if a cold page cache was requested.
   double from_disk = 0;
+  // What it put into a store that later runs read, and how long that took; 0: nothing.
+  uint64_t stored_samples = 0;
+  double stored_s = 0;
   bool operator==(const RunFigure&) const = default;
 };
 

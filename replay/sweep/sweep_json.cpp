@@ -44,6 +44,10 @@ Json FigureJson(const RunFigure& run) {
   figure["host"] = run.host;
   figure["others"] = run.others;
   figure["from_disk"] = run.from_disk;
+  if (run.stored_samples > 0) {
+    figure["stored_samples"] = run.stored_samples;
+    figure["stored_s"] = run.stored_s;
+  }
   return figure;
 }
 
@@ -54,7 +58,9 @@ RunFigure FigureFrom(const Json& run) {
           run.at("memory_bytes").get<uint64_t>(),
           run.at("host").get<std::string>(),
           run.value("others", 0.0),
-          run.value("from_disk", 0.0)};
+          run.value("from_disk", 0.0),
+          run.value("stored_samples", uint64_t{0}),
+          run.value("stored_s", 0.0)};
 }
 
 Json PointJson(const Point& point) {

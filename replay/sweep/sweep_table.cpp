@@ -47,6 +47,12 @@ report::SweepRow RowOf(const Sweep& sweep, const Point& point) {
     if (row.gain.has_value() && row.gain->first_run.has_value()) {
       text += ", " + words::Factor(*row.gain->first_run);
     }
+    if (point.filled->stored_samples > 0) {
+      text += ", filling it in " + words::Duration(point.filled->stored_s * 1e9);
+    }
+    if (const auto passes = PassesToPay(sweep, point)) {
+      text += fmt::format(", which pays off after {:.1f} passes over the data", *passes);
+    }
     Note(std::move(text), row);
   }
   return row;

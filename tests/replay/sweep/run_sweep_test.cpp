@@ -109,7 +109,16 @@ TEST_SUITE("fast") {
     REQUIRE(gain.has_value());
     CHECK(gain->factor == doctest::Approx(3));
     CHECK(gain->first_run.value() == doctest::Approx(0.8));
-    CHECK(replay::TableOf(sweep).rows[1].note.find("0.80x") != std::string::npos);
+    // Two samples in 50 ms, 20 ms without the store: 30 ms to make good, 13.3 ms in each pass.
+    CHECK(point.filled->stored_samples == 2);
+    CHECK(point.filled->stored_s == doctest::Approx(0.05));
+    CHECK(replay::PassesToPay(sweep, point).value() == doctest::Approx(3.25));
+    const std::string note = replay::TableOf(sweep).rows[1].note;
+    CHECK(note.find("0.80x, filling it in 50.0 ms, which pays off after 3.") != std::string::npos);
+    // One that saves nothing never does.
+    replay::Point no_faster = point;
+    no_faster.runs = BaseOf(sweep).runs;
+    CHECK_FALSE(replay::PassesToPay(sweep, no_faster).has_value());
     CHECK(replay::ReadSweepFile(dir / "s.json").value().points[0].filled == point.filled);
   }
 

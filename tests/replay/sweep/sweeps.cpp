@@ -64,9 +64,12 @@ Result<replay::Outcome> FakeBench::Measure(const Spec& spec, const replay::RunWi
     run.stages.emplace_back();
     run.stages.back().id = StageId{0};
     run.stages.back().name = "kept";
-    run.rows.cache_events.emplace_back();
-    run.rows.cache_events.back().stage = StageId{0};
-    run.rows.cache_events.back().op = trace::CacheOp::kFill;
+    for (const int64_t time_ns : {int64_t{0}, int64_t{50'000'000}}) {
+      run.rows.cache_events.emplace_back();
+      run.rows.cache_events.back().stage = StageId{0};
+      run.rows.cache_events.back().op = trace::CacheOp::kFill;
+      run.rows.cache_events.back().time_ns = time_ns;
+    }
   }
   if (wish.digest) outcome.digest = digest;
   outcome.verdict = "balanced";
