@@ -102,7 +102,7 @@ void PrintTries(const replay::Tuned& tuned) {
 // The diff is printed at the margin and apart, for copying.
 void PrintChanges(const std::vector<findings::SourceChange>& changes) {
   for (const findings::SourceChange& change : changes) {
-    for (const std::string& text : change.by_hand) Line("by hand", text);
+    for (const std::string& text : change.by_hand) Sentence("by hand", Printable(text));
   }
   const std::string diff = findings::DiffOf(changes);
   if (!diff.empty()) std::printf("\n%s\n", PrintableLines(diff).c_str());

@@ -27,8 +27,8 @@ std::vector<std::string> LinesOf(const std::string& text) {
 // The lines of the advice in code.
 std::vector<std::string> CodeIn(const std::string& trace) {
   std::vector<std::string> code;
-  const auto report = RunStallscope({"analyze", trace, "--format", "json"});
-  for (const Json& finding : Json::parse(report.out).at("findings")) {
+  const Json report = Json::parse(RunStallscope({"analyze", trace, "--format", "json"}).out);
+  for (const Json& finding : report.at("findings")) {
     if (finding.at("recommendation").is_null()) continue;
     for (const auto& [framework, text] : finding["recommendation"].at("code").items()) {
       if (!text.is_string()) continue;
@@ -41,14 +41,17 @@ std::vector<std::string> CodeIn(const std::string& trace) {
 // A command, a patch, a path, or the settings of a row.
 bool IsCopied(const std::string& line) {
   return line.find("stallscope ") != std::string::npos || line.find(R"({"op":)") != line.npos ||
-         line.find(" /") != line.npos || line.starts_with("#");
+         line.find(" /") != line.npos || line.starts_with("#") || line.starts_with("export ");
 }
 
 void CheckWidth(const std::vector<std::string>& arguments,
                 const std::vector<std::string>& code = {}) {
   const auto done = RunStallscope(arguments);
   CAPTURE(arguments.front());
+  bool in_diff = false;
   for (const std::string& line : LinesOf(done.out)) {
+    in_diff = line.starts_with("@@") || (in_diff && line.find_first_of(" +-") == 0);
+    if (in_diff) continue;
     if (stallscope::words::TextWidth(line) <= stallscope::words::kTextWidth) continue;
     const bool is_code = std::any_of(code.begin(), code.end(), [&](const std::string& of) {
       return !of.empty() && line.ends_with(of);
