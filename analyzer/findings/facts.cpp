@@ -285,6 +285,8 @@ bool IsSampler(const Case& c, StageId stage) {
 Passes PassesOf(const Case& c, LoaderId loader) {
   std::set<uint64_t> seen;
   Passes passes;
+  if (loader.value >= c.run.loaders.size()) return passes;
+  passes.left_early = model::SettingsOf(c.run.loaders[loader.value].info).contains("left_early");
   int64_t first = 0;
   int64_t last = 0;
   for (const trace::Step& step : c.run.rows.steps) {

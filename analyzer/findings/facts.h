@@ -80,9 +80,10 @@ int64_t ShardsOf(const model::Loader& loader);
 struct Passes {
   size_t count = 0;
   uint64_t steps = 0;
-  double mean_ns = 0;  // from the first step of one to that of the next; 0: there is only one
+  double mean_ns = 0;       // from the first step of one to that of the next; 0: there is only one
+  bool left_early = false;  // before the loader had given all of its batches
   // As next(iter(loader)) does.
-  bool OnePerStep() const { return count >= kManyPasses && count == steps; }
+  bool OnePerStep() const { return left_early && count >= kManyPasses && count == steps; }
 };
 Passes PassesOf(const Case& c, LoaderId loader);
 // Each worker yields all of the job's data set, a stream: so its code shows.

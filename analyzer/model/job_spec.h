@@ -51,7 +51,7 @@ bool IsTfData(const trace::LoaderInfo& loader);
 // One whose threads or processes make batches ahead of the loop.
 bool IsGrain(const trace::LoaderInfo& info);
 
-// The job constructs it anew for its passes, and so its workers are new ones, whatever the
+// The job constructs it for each of its passes, and so its workers are new ones, whatever the
 // settings.
 bool IsMadeAgain(const trace::LoaderInfo& info);
 

@@ -178,7 +178,7 @@ struct JobSampler::Process {
   Usage usage;
   uint64_t rss_bytes = 0;
   uint64_t shared_bytes = 0;  // of this, what other processes count, and files
-  uint64_t private_bytes = 0;
+  uint64_t others_bytes = 0;  // of this, what another process has, too, and files
   bool knows_shared = false;
   bool share_due = false;
   uint64_t thread_count = 0;
@@ -482,7 +482,8 @@ void JobSampler::ReadShare(Process& process) {
   const uint64_t share = bytes("Pss").value_or(process.rss_bytes);
   const uint64_t own = share - std::min(share, bytes("Pss_File").value_or(0));
   process.shared_bytes = process.rss_bytes - std::min(process.rss_bytes, own);
-  process.private_bytes = bytes("Private_Dirty").value_or(own);
+  const uint64_t only_own = bytes("Private_Dirty").value_or(own);
+  process.others_bytes = process.rss_bytes - std::min(process.rss_bytes, only_own);
 }
 
 void JobSampler::SampleProcesses() {
@@ -514,7 +515,8 @@ void JobSampler::SampleProcesses() {
     const uint64_t own = process->rss_bytes - std::min(process->rss_bytes, process->shared_bytes);
     sink_->Of(process->job_process->id());
     process->rss.Put(*sink_, own);
-    process->only_own.Put(*sink_, process->private_bytes);
+    process->only_own.Put(*sink_,
+                          process->rss_bytes - std::min(process->rss_bytes, process->others_bytes));
     rss += own;
   }
   PutSums(rss, threads);

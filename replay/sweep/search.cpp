@@ -46,8 +46,8 @@ class Searcher {
       for (const Patch& move : MovesFrom(at.spec, limits_.cores, limits_.threads_of_job)) {
         if (auto spec = Apply(at.spec, move); spec.ok()) nearby.push_back(std::move(spec).value());
       }
-      auto best = BestOf(PriceAll(nearby));
-      if (!best || Rate(*best) < Rate(at) * alike_) break;
+      auto best = BestOf(PriceAll(nearby), Rate(at) * alike_);
+      if (!best) break;
       at = std::move(*best);
     }
     return at;
@@ -104,15 +104,17 @@ class Searcher {
            candidate.price.memory_bytes.value_or(0) <= limits_.memory_bytes;
   }
 
-  // Of those that are as fast as the fastest the nearest to the start.
-  std::optional<Candidate> BestOf(std::vector<std::optional<Candidate>> candidates) const {
+  // Of those that are as fast as the fastest, and have at least this rate, the nearest to the
+  // start.
+  std::optional<Candidate> BestOf(std::vector<std::optional<Candidate>> candidates,
+                                  double least) const {
     double fastest = 0;
     for (const auto& candidate : candidates) {
       if (candidate) fastest = std::max(fastest, Rate(*candidate));
     }
     std::optional<Candidate> best;
     for (auto& candidate : candidates) {
-      if (!candidate || Rate(*candidate) * alike_ < fastest) continue;
+      if (!candidate || Rate(*candidate) < std::max(least, fastest / alike_)) continue;
       if (!best || Distance(candidate->spec) < Distance(best->spec)) best = std::move(candidate);
     }
     return best;
@@ -124,7 +126,7 @@ class Searcher {
   const double alike_;
 };
 
-// The fastest first; of those that are alike an idea, which somebody was shown, then the nearest to
+// The fastest first; of those that are alike an idea, which a report shows, then the nearest to
 // the start.
 void Rank(const Searcher& searcher, const std::vector<Spec>& ideas,
           std::vector<Candidate>& candidates) {

@@ -30,7 +30,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
     what = fmt::format("{} of the trace is damaged: record it again",
                        Bytes(static_cast<double>(quality.damaged_bytes)));
   } else if (c.attribution.window.profiled_of >= kManySteps) {
-    what = "record it for longer, since the framework's profiler is opened again later";
+    what = "record it for longer: other steps may be profiled then";
   } else if (c.run.rows.steps.empty()) {
     what = "the trace has no steps: " + WhyNoSteps(c.run);
   }

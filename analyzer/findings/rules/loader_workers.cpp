@@ -17,6 +17,7 @@
 namespace stallscope::findings::loader_workers {
 namespace {
 
+constexpr Advice kNoCode = {};
 // torchdata.nodes.
 constexpr Advice kMapInThreads = {
     .pytorch = R"py(node = ParallelMapper(node, fn, num_workers={value}))py"};
@@ -261,6 +262,13 @@ void CheckJob(const Case& c, LoaderId loader, std::vector<Draft>& drafts) {
                     "which would otherwise yield all of it, and load in {} of them",
                     workers),
         Patch(), "stallscope cannot change the code of the data set");
+    drafts.push_back(std::move(draft));
+    return;
+  }
+  if (PassesOf(c, loader).OnePerStep()) {
+    draft.advice = &kNoCode;
+    RecommendUnpriced(draft, std::string(kOneIterator), Patch(),
+                      "stallscope cannot change the job's own loop");
     drafts.push_back(std::move(draft));
     return;
   }

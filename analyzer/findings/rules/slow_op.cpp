@@ -38,8 +38,7 @@ void CheckSampler(const Case& c, StageId stage, std::vector<Draft>& drafts) {
 // What few calls show may be chance: the finding names their number.
 std::string RestsOn(const attribution::OpUse& op) {
   if (op.count >= kEnoughCalls) return "";
-  return op.count == 1 ? ", in the only call that was sampled"
-                       : fmt::format(", in only {} sampled calls", op.count);
+  return fmt::format(", measured only {}", Counted(op.count, "time"));
 }
 
 // "augment (train.py:7)", of an op that is called "waiting for augment"; nothing for others.

@@ -1,4 +1,4 @@
-// What is printed for people fits 80 columns; only what somebody may copy is longer.
+// What is printed for people fits 80 columns; only what is there to be copied is longer.
 #include <doctest/doctest.h>
 
 #include <algorithm>

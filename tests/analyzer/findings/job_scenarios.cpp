@@ -28,7 +28,10 @@ void MakeJob(CaseBuilder& b, Cause cause, double share = 0.5) {
   b.Stall("decode", cause, share);
 }
 
+// Each of which is left before the loader has given all of its batches, if it has one step.
 void MakePasses(CaseBuilder& b, int passes, int steps_each, int64_t pass_ns) {
+  std::string& settings = b.run.loaders[0].info.settings_json;
+  if (steps_each == 1) settings.insert(1, R"("left_early":true,)");
   b.run.rows.steps.clear();
   for (int i = 0; i < passes * steps_each; ++i) {
     trace::Step& step = b.run.rows.steps.emplace_back();
@@ -194,6 +197,12 @@ TEST_SUITE("fast") {
     CHECK(Has(text(1, 20), "one iterator before the loop"));
     CHECK(Has(text(2, 20), "keep the workers between epochs"));
     CHECK(Has(text(1, 3), "keep the workers between epochs"));
+    CaseBuilder whole;  // a loader with a single batch
+    MakeJob(whole, Cause::kStartup);
+    MakePasses(whole, 20, 1, 5'000'000'000);
+    whole.run.loaders[0].info.settings_json = R"({"num_workers":2})";
+    CHECK(Has(whole.FindingOf("persistent-workers")->recommendation->text,
+              "keep the workers between epochs"));
   }
 
   TEST_CASE("job: what the job's process lacks a core for is said beside what it works") {
@@ -537,8 +546,8 @@ TEST_SUITE("fast") {
       b.UseOf("decode").ops[0].count = calls;
       return b.FindingOf("slow-op")->text;
     };
-    CHECK(text(1).ends_with("Resize (train.py:12), in the only call that was sampled"));
-    CHECK(text(3).ends_with("Resize (train.py:12), in only 3 sampled calls"));
+    CHECK(text(1).ends_with("Resize (train.py:12), measured only 1 time"));
+    CHECK(text(3).ends_with("Resize (train.py:12), measured only 3 times"));
     CHECK(text(4).ends_with("Resize (train.py:12)"));
   }
 

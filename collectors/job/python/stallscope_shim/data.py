@@ -122,7 +122,10 @@ def _get_iterator(dataloader):
     if worker.current is None:
         profile.windows.use(_profiler)
         profile.windows.close()  # workers forked from now on must not inherit it
-    _here.starting = _Pass(loaders.of(dataloader))
+    loader = loaders.of(dataloader)
+    if loader.passes and steps.trainer.requested is None:
+        loader.left_early()
+    _here.starting = _Pass(loader)
 
 
 def _reset(iterator):

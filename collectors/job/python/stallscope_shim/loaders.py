@@ -27,6 +27,7 @@ _places = {}  # id of a DataLoader → (weak reference, place, the lines that le
 _loaders = {}  # id of a DataLoader → (weak reference, Loader)
 _again = {}  # how a DataLoader was constructed → (weak reference to the last one, Loader)
 _constructed = 0
+_OFTEN = 10
 met = set()  # the knobs of the user's settings that some call has taken
 trainer = None  # the stage
 _feeds = []  # stages in front of the trainer
@@ -56,6 +57,7 @@ class Loader:
         self.share = self.last_share = 1  # batches per step of the optimizer
         self.id = session.define("loader", **line)
         self.passes = 0  # iterators so far
+        self.left = 0  # of these, before their end
         self.chain = None  # of the digest, in the process that iterates
         self.queue = session.define("queue", name="loader", capacity=capacity, loader=self.id,
                                     lock=False)
@@ -89,6 +91,12 @@ class Loader:
             self.share = batches
             self._learn(gradient_accumulation=batches)
         self.last_share = batches
+
+    def left_early(self):
+        """A pass has ended before the loader did, as one of next(iter(loader)) does."""
+        self.left += 1
+        if self.left == _OFTEN:
+            self._learn(left_early=True)
 
     def made_again(self):
         """The job has constructed it again, for another pass."""
@@ -130,7 +138,8 @@ def of(dataloader):
         place = (None, place_of(dataloader), None)
     settings = _settings(dataloader)
     kinds = class_name(dataloader), class_name(field(dataloader, "dataset", None))
-    key = (place[2], kinds, tuple(settings.items()))
+    # The number of threads is the job's at this time, not the loader's.
+    key = (place[2], kinds, tuple(each for each in settings.items() if each[0] != "math_threads_at"))
     before = _again.get(key) if place[2] else None
     if before is not None and before[0]() is None:  # if the old one still exists, this is another one
         loader = before[1]

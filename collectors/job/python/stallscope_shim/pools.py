@@ -17,8 +17,10 @@ _WAITS = (("concurrent.futures._base", "Future", "result"),
           ("multiprocessing.pool", "ApplyResult", "get"), ("multiprocessing.pool", "IMapIterator", "next"))
 _WORKERS = (("concurrent.futures.thread", "_worker"), ("multiprocessing.pool", "worker"))
 _MOST_LOOKS = 100
+_ALIKE = 3  # looks that show the same function: another one of the pool's may just be idle
 
 _known = {}  # (code, line) of the job's that waits → op
+_seen = {}  # likewise → what each look has shown
 _looks = 0
 
 
@@ -44,9 +46,10 @@ def op_of(frame):
     op = _known.get(place)
     if op is None and _looks < _MOST_LOOKS:
         _looks += 1
-        running = set(given) or _running()
-        if len(running) == 1:
-            code = running.pop()
+        shown = _seen.setdefault(place, [])
+        shown += _ALIKE * given or list(_running())
+        if len(shown) >= _ALIKE and len(set(shown)) == 1:
+            code = shown[0]
             op = _known[place] = session.string(
                 "waiting for " + getattr(code, "co_qualname", code.co_name).replace("<locals>.", ""),
                 session.absolute(code.co_filename), code.co_firstlineno)
@@ -73,7 +76,10 @@ def _code_of(holder, name):
 
 
 def _forked():
+    global _looks
+    _looks = 0
     _known.clear()
+    _seen.clear()
 
 
 session.fork_hooks.append(_forked)

@@ -199,7 +199,8 @@ def _torchdata(module):
 def _mapping(arguments, parameters):
     for knob, method in (("threads", "thread"), ("num_workers", "process")):
         value = _value(knob)
-        if value is None or value == 0 and arguments.get("method") != method:
+        now = arguments.get("method", parameters["method"].default)
+        if value is None or value == 0 and now != method:
             continue  # no processes: threads stay
         arguments.update(num_workers=value, method=method)
         if value and arguments.get("max_concurrent") is not None:

@@ -422,6 +422,15 @@ def sets_threads():
     zero()
 
 
+def threads_of_others():
+    import threading
+
+    setter = threading.Thread(target=torch.set_num_threads, args=(3,))  # as torch's pinning does
+    setter.start()
+    setter.join()
+    zero()
+
+
 def zero_getitems():
     train(DataLoader(Many(), batch_size=4))
 
@@ -749,6 +758,25 @@ def every_epoch():
     for _ in range(3):
         for batch in DataLoader(Squares(8), batch_size=4):
             model.step(batch)
+
+
+def one_batch_each(left):
+    """A new pass for each step: it is left, or there is only this batch."""
+    model = Model()
+    loader = DataLoader(Squares(8), batch_size=4 if left else 8)
+    for _ in range(12):
+        for batch in loader:
+            model.step(batch)
+            if left:
+                break
+
+
+def left_passes():
+    one_batch_each(True)
+
+
+def full_batches():
+    one_batch_each(False)
 
 
 def alike():

@@ -144,6 +144,14 @@ class Batches(Case):
         self.assertIs(True, loader["settings"]["made_again"])
         self.assertEqual({0, 1, 2}, {e.item >> 32 & 0xFFFF for _, e in session.events("step")})
 
+    def test_passes_that_the_job_leaves(self):
+        for job, left in (("left_passes", True), ("full_batches", None)):
+            shutil.rmtree(self.session, True)
+            session = self.record(job)
+            self.assertEqual(12, len(session.steps))
+            (loader,) = session.main.of("loader").values()
+            self.assertIs(left, loader["settings"].get("left_early"))
+
     def test_loaders_of_one_line(self):
         """Alive at the same time, called from elsewhere, or with other settings: two loaders each."""
         self.assertEqual(6, len(self.record("alike").main.names["loader"]))
@@ -503,6 +511,9 @@ class Settings(Case):
         with open(os.path.join(HERE, "jobs.py")) as f:
             line = f.read().split("torch.set_num_threads(3)")[0].count("\n") + 1
         self.assertEqual("jobs.py:%d" % line, settings["math_threads_at"])
+        shutil.rmtree(self.session)
+        settings = self.record("threads_of_others").main.names["loader"][0]["settings"]
+        self.assertNotIn("math_threads_at", settings)
         for variable, place in (("OMP_NUM_THREADS", "OMP_NUM_THREADS"), ("OMP_SCHEDULE", None)):
             shutil.rmtree(self.session)
             # Given to the process, which leaves it as it is; or set before torch is imported.
