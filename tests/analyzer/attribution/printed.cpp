@@ -105,8 +105,8 @@ void PrintStages(const attribution::Attribution& a, Printer& p) {
     p.Line("stage", stage, workers, ordered, serial, runs_in, threads, elements, passed, items,
            service, busy, cpu, io, blocked_ns, contention, lock, utilization, starved, blocked,
            bytes, capacity, queue, sampled, held);
-    for (const auto& [name, file, line, count, ns, cpu_ns, lines] : ops) {
-      p.Line(" op", name, file, line, count, ns, cpu_ns);
+    for (const auto& [name, file, line, count, ns, cpu_ns, lines, whole] : ops) {
+      p.Line(" op", name, file, line, count, ns, cpu_ns, whole);
       for (const auto& [number, share, samples] : lines) {
         p.Line("  line", number, share, samples);
       }

@@ -4,23 +4,23 @@
 
 In a sampled fetch, such a wait is an op that has the name and the place of the function which the pool
 runs meanwhile: whoever waits only knows a future. Nothing is attached to a pool: `Pool.map` has the function
-on the stack; for other waits, the frames of the pool's threads are looked at when one begins, until they have
-shown it. Of a pool of processes, only what `Pool.map` and the like run is known.
+on the stack; for other waits, the frames of the pool's threads show which of them works for this future. Of a
+pool of processes, only what `Pool.map` and the like run is known. A wait that begins before a thread has taken the
+work has the name of what others on its line have waited for.
 """
 import sys
 
 from . import session
 from .loaders import installed
 from .sight import called_codes
+from .watch import own
 
 _WAITS = (("concurrent.futures._base", "Future", "result"),
           ("multiprocessing.pool", "ApplyResult", "get"), ("multiprocessing.pool", "IMapIterator", "next"))
-_WORKERS = (("concurrent.futures.thread", "_worker"), ("multiprocessing.pool", "worker"))
 _MOST_LOOKS = 100
-_ALIKE = 3  # looks that show the same function: another one of the pool's may just be idle
+_ALIKE = 3  # looks that have shown one function, and no other: it is what this line waits for
 
-_known = {}  # (code, line) of the job's that waits → op
-_seen = {}  # likewise → what each look has shown
+_seen = {}  # (code, line) of the job's that waits → [looks, {code that the pool ran: op}]
 _looks = 0
 
 
@@ -33,42 +33,50 @@ def waits():
 def op_of(frame):
     """The op of the wait that begins in this frame; None while the pool has not shown what it runs."""
     global _looks
-    given = ()
+    waiter = frame.f_locals.get("self")
+    given = None
     while frame is not None and installed(frame.f_code.co_filename):
         # Pool.map, .starmap, .apply
         if frame.f_code.co_varnames[1:2] == ("func",) and (
                 frame.f_globals.get("__name__") == "multiprocessing.pool"):
-            given = called_codes(frame.f_locals.get("func"))[:1]
+            given = frame.f_locals.get("func")
         frame = frame.f_back
     if frame is None:
         return None
-    place = frame.f_code, frame.f_lineno
-    op = _known.get(place)
-    if op is None and _looks < _MOST_LOOKS:
+    seen = _seen.setdefault((frame.f_code, frame.f_lineno), [0, {}])
+    ops = seen[1]
+    if _looks < _MOST_LOOKS:
         _looks += 1
-        shown = _seen.setdefault(place, [])
-        shown += _ALIKE * given or list(_running())
-        if len(shown) >= _ALIKE and len(set(shown)) == 1:
-            code = shown[0]
-            op = _known[place] = session.string(
-                "waiting for " + getattr(code, "co_qualname", code.co_name).replace("<locals>.", ""),
-                session.absolute(code.co_filename), code.co_firstlineno)
-    return op
+        codes = called_codes(_run_for(waiter) if given is None else given)
+        if codes:
+            seen[0] += 1
+            return ops.get(codes[0]) or ops.setdefault(codes[0], _define(codes[0]))
+    return next(iter(ops.values())) if len(ops) == 1 and seen[0] >= _ALIKE else None
 
 
-def _running():
-    """The functions of the job's that threads of pools have called."""
-    workers = [_code_of(sys.modules.get(module), name) for module, name in _WORKERS]
-    found = set()
-    for frame in sys._current_frames().values():
-        called = None
-        while frame is not None and frame.f_code not in workers:
-            if not installed(frame.f_code.co_filename):
-                called = frame.f_code
+def _define(code):
+    name = getattr(code, "co_qualname", code.co_name).replace("<locals>.", "")
+    return session.string("waiting for " + name, session.absolute(code.co_filename),
+                          code.co_firstlineno)
+
+
+def _run_for(waiter):
+    """What a thread of a pool runs for this future, or result; None if none does at present."""
+    run = _code_of(getattr(sys.modules.get("concurrent.futures.thread"), "_WorkItem", None), "run")
+    worker = _code_of(sys.modules.get("multiprocessing.pool"), "worker")
+    job = own(waiter).get("_job")
+    for frame in list(sys._current_frames().values()):
+        while frame is not None:
+            code = frame.f_code
+            if code is run and run is not None:
+                item = frame.f_locals.get("self")
+                if own(item).get("future") is waiter:
+                    return own(item).get("fn")
+            elif code is worker and worker is not None:
+                if job is not None and frame.f_locals.get("job") == job:
+                    return frame.f_locals.get("func")
             frame = frame.f_back
-        if frame is not None and called is not None:
-            found.add(called)
-    return found
+    return None
 
 
 def _code_of(holder, name):
@@ -78,7 +86,6 @@ def _code_of(holder, name):
 def _forked():
     global _looks
     _looks = 0
-    _known.clear()
     _seen.clear()
 
 

@@ -138,10 +138,10 @@ class Loops(Case):
                 shutil.rmtree(self.session, True)
                 ops = places(job)
                 self.assertEqual(("loops.py", loops_line("def load(i):")), ops["waiting for load"], ops)
-        # Which of two it waits for is not known.
         shutil.rmtree(self.session, True)
-        several = places("own_pool_of_several")
-        self.assertEqual([], [name for name in several if name.startswith("waiting for ")])
+        # Of two that one line waits for, a thread may not have begun with one when its wait begins.
+        waits = {name for name in places("own_pool_of_several") if name.startswith("waiting for ")}
+        self.assertLessEqual(waits, {"waiting for load", "waiting for save"})
 
     def test_processes(self):
         for method in ("fork", "spawn"):
