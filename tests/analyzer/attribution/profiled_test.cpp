@@ -180,7 +180,7 @@ TEST_SUITE("fast") {
     // 80 after the batch has come, in place of 58.
     CHECK(*a.slowed_by_profiler == doctest::Approx(80.0 / 58 - 1));
     REQUIRE(a.waits_beside.has_value());
-    CHECK(a.waits_beside->profiled == doctest::Approx(20.0 / 100));
+    CHECK(a.waits_beside->profiled == doctest::Approx(40.0 / 120));
     CHECK(a.waits_beside->others == doctest::Approx(40.0 / 98));
     CHECK(Says(a, "which take 38% longer than the others once they have their batch"));
     CHECK(!Says(a, "evaluation and checkpoints"));
