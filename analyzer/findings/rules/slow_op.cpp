@@ -21,7 +21,8 @@ double WaitedFor(const Case& c, StageId stage, const attribution::OpUse& op, dou
 // A sampler of torch's own, whose calls are no ops.
 void CheckSampler(const Case& c, StageId stage, std::vector<Draft>& drafts) {
   const double blamed = BlamedForWork(c, stage);
-  if (blamed < kModerateShare) return;
+  // Without a core, a cheap one waits as long.
+  if (blamed - Blamed(c, stage, {Cause::kCpuContention}) < kModerateShare) return;
   Draft draft = About(c, stage, blamed,
                       fmt::format("{} of step time goes to choosing which elements are next, which "
                                   "no worker does",

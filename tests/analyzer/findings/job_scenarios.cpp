@@ -159,9 +159,9 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("job: torch's own sampler is found, and names no element") {
-    const auto found = [](const char* name, int steps_each) {
+    const auto found = [](const char* name, int steps_each, Cause cause = Cause::kCpu) {
       CaseBuilder b;
-      MakeJob(b, Cause::kCpu);
+      MakeJob(b, cause);
       b.run.stages[b.IdOf("decode").value].name = name;
       MakePasses(b, 20, steps_each, 5'000'000'000);
       return b.FindingOf("slow-op");
@@ -172,6 +172,7 @@ TEST_SUITE("fast") {
     CHECK(Has(sampler->recommendation->text, "all of a pass in one call"));
     CHECK(Has(found("sampler", 1)->recommendation->text, "one iterator before the loop"));
     CHECK_FALSE(found("fetch", 2));
+    CHECK_FALSE(found("sampler", 2, Cause::kCpuContention));
   }
 
   TEST_CASE("job: the workers of a loader that is made again for each pass cannot be kept") {
