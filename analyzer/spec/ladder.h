@@ -15,7 +15,7 @@ std::vector<int64_t> Ladder(int64_t from, int64_t to);
 std::vector<int64_t> WorkersToTry(int64_t cores);
 
 // Two simulated rates of a job within this factor are alike, and the smaller change is taken: a
-// doubling of its processes is in doubt by more.
-inline constexpr double kAlike = 1.02;
+// doubling of its processes is in doubt by as much.
+inline constexpr double kAlike = 1.03;
 
 }  // namespace stallscope

@@ -46,8 +46,8 @@ class Searcher {
       for (const Patch& move : MovesFrom(at.spec, limits_.cores, limits_.threads_of_job)) {
         if (auto spec = Apply(at.spec, move); spec.ok()) nearby.push_back(std::move(spec).value());
       }
-      auto best = BestOf(PriceAll(nearby), Rate(at) * alike_);
-      if (!best) break;
+      auto best = BestOf(PriceAll(nearby));
+      if (!best || Rate(*best) < Rate(at) * alike_) break;
       at = std::move(*best);
     }
     return at;
@@ -104,17 +104,15 @@ class Searcher {
            candidate.price.memory_bytes.value_or(0) <= limits_.memory_bytes;
   }
 
-  // Of those that are as fast as the fastest, and have at least this rate, the nearest to the
-  // start.
-  std::optional<Candidate> BestOf(std::vector<std::optional<Candidate>> candidates,
-                                  double least) const {
+  // Of those that are as fast as the fastest the nearest to the start.
+  std::optional<Candidate> BestOf(std::vector<std::optional<Candidate>> candidates) const {
     double fastest = 0;
     for (const auto& candidate : candidates) {
       if (candidate) fastest = std::max(fastest, Rate(*candidate));
     }
     std::optional<Candidate> best;
     for (auto& candidate : candidates) {
-      if (!candidate || Rate(*candidate) < std::max(least, fastest / alike_)) continue;
+      if (!candidate || Rate(*candidate) * alike_ < fastest) continue;
       if (!best || Distance(candidate->spec) < Distance(best->spec)) best = std::move(candidate);
     }
     return best;
