@@ -291,8 +291,8 @@ void TuneRun::TryRoomier(unsigned most_runs) {
   const Candidate roomier{Roomier(Best().spec, options_.limits.cores),
                           predictor.Predict(Roomier(Best().spec, options_.limits.cores))};
   const Price now = predictor.Predict(Best().spec);
-  // Nothing is left to hide.
-  if (now.input_stall < kNoise) return;
+  // A run of a job is long, and here nothing is left to hide.
+  if (IsJob(Best().spec) && now.input_stall < kNoise) return;
   const uint64_t limit = options_.limits.memory_bytes;
   if (Tried(roomier.spec, 0) || !now.rate || !roomier.price.rate ||
       roomier.price.rate->samples_per_s < now.rate->samples_per_s / kAsFast ||
