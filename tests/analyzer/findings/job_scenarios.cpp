@@ -278,7 +278,9 @@ TEST_SUITE("fast") {
       track.spans.Append(1000, 100, 0, ItemId{last_pass << 32U});
       b.run.tracks.push_back(track);
       std::string text;
-      for (const auto& evidence : b.FindingOf("loader-workers")->evidence) text += evidence.text;
+      const auto found = b.FindingOf("loader-workers");
+      REQUIRE(found);
+      for (const auto& evidence : found->evidence) text += evidence.text;
       return text;
     };
     const char* const brief = R"({"num_workers":2})";
