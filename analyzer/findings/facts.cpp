@@ -282,6 +282,8 @@ bool IsSampler(const Case& c, StageId stage) {
   return name == "sampler" || name.ends_with(".sampler");
 }
 
+bool Passes::OnePerStep() const { return left_early && count >= kManyPasses && count == steps; }
+
 Passes PassesOf(const Case& c, LoaderId loader) {
   std::set<uint64_t> seen;
   Passes passes;

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "analyzer/findings/findings.h"
-#include "analyzer/findings/thresholds.h"
 #include "analyzer/words/words.h"
 
 namespace stallscope::findings {
@@ -83,7 +82,7 @@ struct Passes {
   double mean_ns = 0;       // from the first step of one to that of the next; 0: there is only one
   bool left_early = false;  // before the loader had given all of its batches
   // As next(iter(loader)) does.
-  bool OnePerStep() const { return left_early && count >= kManyPasses && count == steps; }
+  bool OnePerStep() const;
 };
 Passes PassesOf(const Case& c, LoaderId loader);
 // Each worker yields all of the job's data set, a stream: so its code shows.

@@ -178,6 +178,7 @@ void LimitUnpriced(const Case& c, Finding& finding) {
   const double stall = Share(c, Category::kInputStall);
   const bool of_stall = rule != nullptr && loader != nullptr && loader->steps > 0 &&
                         (rule->shortens & Parts(Category::kInputStall)) != 0;
+  // It says how much it may be already.
   const bool ranges = recommendation.unpriced.find("anything from ") != std::string::npos;
   if (!of_stall || recommendation.unpriced.empty() || recommendation.gain.has_value() || ranges ||
       recommendation.aim != Aim::kSpeed || stall <= 0 || stall >= kLimitTells) {

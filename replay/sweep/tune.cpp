@@ -288,11 +288,12 @@ void TuneRun::TryRoomier(unsigned most_runs) {
     return;
   }
   const Predictor& predictor = refined_ ? *refined_ : *predictor_;
-  const Candidate roomier{Roomier(Best().spec, options_.limits.cores),
-                          predictor.Predict(Roomier(Best().spec, options_.limits.cores))};
   const Price now = predictor.Predict(Best().spec);
   // A run of a job is long, and here nothing is left to hide.
   if (IsJob(Best().spec) && now.input_stall < kNoise) return;
+  Spec more = Roomier(Best().spec, options_.limits.cores);
+  const Price price = predictor.Predict(more);
+  const Candidate roomier{std::move(more), price};
   const uint64_t limit = options_.limits.memory_bytes;
   if (Tried(roomier.spec, 0) || !now.rate || !roomier.price.rate ||
       roomier.price.rate->samples_per_s < now.rate->samples_per_s / kAsFast ||

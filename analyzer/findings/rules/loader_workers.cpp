@@ -17,7 +17,6 @@
 namespace stallscope::findings::loader_workers {
 namespace {
 
-constexpr Advice kNoCode = {};
 // torchdata.nodes.
 constexpr Advice kMapInThreads = {
     .pytorch = R"py(node = ParallelMapper(node, fn, num_workers={value}))py"};
@@ -43,11 +42,9 @@ int64_t MoreWorkers(double share, int64_t now, double busy) {
 
 // An epoch that is short beside what starting workers takes, with a loader that would start them
 // for each.
-bool WorkersShouldStay(const Case& c, LoaderId loader) {
-  const double pass_ns = PassesOf(c, loader).mean_ns;
-  return pass_ns > 0 && pass_ns < kShortPassNs &&
-         !model::IsMadeAgain(c.run.loaders[loader.value].info) &&
-         !model::LoaderSpecOf(c.run.loaders[loader.value].info).persistent_workers;
+bool WorkersShouldStay(const trace::LoaderInfo& loader, const Passes& passes) {
+  return passes.mean_ns > 0 && passes.mean_ns < kShortPassNs && !model::IsMadeAgain(loader) &&
+         !model::LoaderSpecOf(loader).persistent_workers;
 }
 
 Patch SetWorkers(const Case& c, StageId stage, int64_t workers, bool stay) {
@@ -230,7 +227,8 @@ void CheckJob(const Case& c, LoaderId loader, std::vector<Draft>& drafts) {
   if (workers <= now) return;
   // A single one only works beside the trainer: it hides the shorter of the two.
   if (workers == 1 && std::min(share, 1 - share) < kModerateShare) return;
-  const bool stay = WorkersShouldStay(c, loader);
+  const Passes passes = PassesOf(c, loader);
+  const bool stay = WorkersShouldStay(c.run.loaders[loader.value].info, passes);
   workers = FewestAsFast(c, stages.front(), now, most, stay, workers);
   std::vector<std::string> names;
   for (const StageId stage : stages) names.push_back(NameOf(c, stage));
@@ -265,10 +263,8 @@ void CheckJob(const Case& c, LoaderId loader, std::vector<Draft>& drafts) {
     drafts.push_back(std::move(draft));
     return;
   }
-  if (PassesOf(c, loader).OnePerStep()) {
-    draft.advice = &kNoCode;
-    RecommendUnpriced(draft, std::string(kOneIterator), Patch(),
-                      "stallscope cannot change the job's own loop");
+  if (passes.OnePerStep()) {
+    RecommendOneIterator(draft);
     drafts.push_back(std::move(draft));
     return;
   }

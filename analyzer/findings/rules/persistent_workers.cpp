@@ -7,16 +7,12 @@
 namespace stallscope::findings::persistent_workers {
 namespace {
 
-constexpr Advice kNoCode = {};
-
 // Workers stay for the iterators of one loader.
 void RecommendToKeep(const Case& c, StageId stage, Draft& draft) {
   const model::Loader* const loader = JobLoaderOf(c, stage);
   const bool kept = loader != nullptr && model::LoaderSpecOf(loader->info).persistent_workers;
   if (PassesOf(c, c.run.stages[stage.value].loader).OnePerStep()) {
-    draft.advice = &kNoCode;
-    RecommendUnpriced(draft, std::string(kOneIterator), Patch(),
-                      "stallscope cannot change the job's own loop");
+    RecommendOneIterator(draft);
   } else if (kept || (loader != nullptr && model::IsMadeAgain(loader->info))) {
     RecommendUnpriced(draft,
                       fmt::format("make the loader once, before the first epoch{}",

@@ -75,6 +75,15 @@ std::string WasNotPredicted(std::string_view what) {
   return fmt::format("{} was not predicted: `stallscope replay --verify` measures it", what);
 }
 
+void RecommendOneIterator(Draft& draft) {
+  static constexpr Advice kNoCode = {};
+  draft.advice = &kNoCode;
+  RecommendUnpriced(draft,
+                    "make one iterator before the loop (batches = iter(loader)) and take each "
+                    "batch from it: now each step begins a new pass",
+                    Patch(), "stallscope cannot change the job's own loop");
+}
+
 std::string ToMeasure(const Case& c) {
   return c.spec.has_value() ? "replay it with the change" : "record a run with the change";
 }

@@ -73,10 +73,8 @@ void RecommendLessWork(Draft& draft, const Case& c, std::string text, Patch patc
 // Why a change to a job has no gain where its workers are not simulated, and how to get one. `what`
 // is what it would be about.
 std::string WasNotPredicted(std::string_view what);
-// What to do about a new pass over the loader for each step.
-constexpr std::string_view kOneIterator =
-    "make one iterator before the loop (batches = iter(loader)) and take each batch from it: now "
-    "each step begins a new pass";
+// What to do about a loader that begins a new pass for each step, as with next(iter(loader)).
+void RecommendOneIterator(Draft& draft);
 // "replay it with the change"; only who has the run's spec can.
 std::string ToMeasure(const Case& c);
 // What the recommendation costs; nothing is said where `bytes` is 0, unknown.

@@ -27,12 +27,14 @@ void CheckSampler(const Case& c, StageId stage, std::vector<Draft>& drafts) {
                       fmt::format("{} of step time goes to choosing which elements are next, which "
                                   "no worker does",
                                   Percent(blamed)));
-  const bool anew = PassesOf(c, c.run.stages[stage.value].loader).OnePerStep();
-  RecommendUnpriced(draft,
-                    anew ? std::string(kOneIterator)
-                         : "choose them at less cost: all of a pass in one call, from weights that "
-                           "stay, and not more of them than a pass needs",
-                    Patch(), "stallscope cannot predict how much cheaper it could be");
+  if (PassesOf(c, c.run.stages[stage.value].loader).OnePerStep()) {
+    RecommendOneIterator(draft);
+  } else {
+    RecommendUnpriced(draft,
+                      "choose them at less cost: all of a pass in one call, from weights that "
+                      "stay, and not more of them than a pass needs",
+                      Patch(), "stallscope cannot predict how much cheaper it could be");
+  }
   drafts.push_back(std::move(draft));
 }
 

@@ -4,25 +4,19 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
+#include "analyzer/base/lines.h"
 #include "analyzer/words/words.h"
 #include "tests/support/job_trace.h"
 #include "tests/support/paths.h"
 #include "tests/support/program.h"
 
+using stallscope::SplitLines;
 using stallscope::test::RunStallscope;
 using stallscope::test::ScratchDir;
 using Json = nlohmann::json;
 
 namespace {
-
-std::vector<std::string> LinesOf(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
-}
 
 // The lines of the advice in code.
 std::vector<std::string> CodeIn(const std::string& trace) {
@@ -32,7 +26,9 @@ std::vector<std::string> CodeIn(const std::string& trace) {
     if (finding.at("recommendation").is_null()) continue;
     for (const auto& [framework, text] : finding["recommendation"].at("code").items()) {
       if (!text.is_string()) continue;
-      for (std::string& line : LinesOf(text)) code.push_back(std::move(line));
+      for (const auto line : SplitLines(text.get_ref<const std::string&>())) {
+        code.emplace_back(line);
+      }
     }
   }
   return code;
@@ -49,7 +45,8 @@ void CheckWidth(const std::vector<std::string>& arguments,
   const auto done = RunStallscope(arguments);
   CAPTURE(arguments.front());
   bool in_diff = false;
-  for (const std::string& line : LinesOf(done.out)) {
+  for (const auto part : SplitLines(done.out)) {
+    const std::string line(part);
     in_diff = line.starts_with("@@") || (in_diff && line.find_first_of(" +-") == 0);
     if (in_diff) continue;
     if (stallscope::words::TextWidth(line) <= stallscope::words::kTextWidth) continue;

@@ -16,6 +16,8 @@ def attach(torch):
     global _place
     with open("/proc/self/environ", "rb") as file:  # as the process was given them
         given = dict(line.partition(b"=")[::2] for line in file.read().split(b"\0"))
+    if b"STALLSCOPE_SESSION" not in given:
+        given = dict(os.environb)  # written over, by setproctitle for one
     for name in _VARIABLES:
         if os.environb.get(name.encode()) != given.get(name.encode()):
             _place = name

@@ -102,9 +102,8 @@ def _on_end(code, offset, _):
     stack = sample.stack
     while stack and stack[-1].mark[1] is code and stack[-1].mark[0] is not code:
         sample.leave()  # what this function has called
-    if any(call.mark[0] is code for call in stack):
-        while stack[-1].mark[0] is not code:
-            sample.leave()  # an exception has ended it
+    while stack and stack[-1].mark[0] in sample.waits and stack[-1].mark[0] is not code:
+        sample.leave()  # an exception has ended the wait
     if stack and stack[-1].mark[0] is code:
         stack[-1].depth -= 1
         if stack[-1].depth <= 0:
