@@ -133,11 +133,16 @@ std::optional<int64_t> MostOfAll(const Case& c, const std::vector<StageId>& stag
   return waits > kTakeTurns * work ? std::optional(now) : std::nullopt;
 }
 
-// ", and lacks a core for 41.7%": of step time, which other settings of the loader do not change.
-std::string AndLacksACore(const Case& c, const std::vector<StageId>& stages) {
-  double share = 0;
-  for (const StageId stage : stages) share += Blamed(c, stage, {Cause::kCpuContention});
-  return share < kModerateShare ? "" : fmt::format(", and lacks a core for {}", Percent(share));
+// "spends 59.2% of step time in fetch, including 41.7% without a core", which other settings of the
+// loader do not change. `share` is of the rest.
+std::string SpentIn(const Case& c, const std::vector<StageId>& stages, double share,
+                    const std::string& name) {
+  double lacks = 0;
+  for (const StageId stage : stages) lacks += Blamed(c, stage, {Cause::kCpuContention});
+  if (lacks < kModerateShare)
+    return fmt::format("spends {} of step time in {}", Percent(share), name);
+  return fmt::format("spends {} of step time in {}, including {} without a core",
+                     Percent(share + lacks), name, Percent(lacks));
 }
 
 void ShowWork(const Case& c, const std::vector<StageId>& stages, Draft& draft) {
@@ -239,8 +244,8 @@ void CheckJob(const Case& c, LoaderId loader, std::vector<Draft>& drafts) {
           ? fmt::format("{} of step time is spent waiting for {}, with {} busy {} of the time",
                         Percent(share), name, NowWith(c, stages.front()),
                         Percent(std::min(busy, 1.0)))
-          : fmt::format("the job's own process works for {} of step time in {}{}: num_workers is 0",
-                        Percent(share), name, AndLacksACore(c, stages)));
+          : fmt::format("the job's own process {}: num_workers is 0",
+                        SpentIn(c, stages, share, name)));
   ShowWork(c, stages, draft);
   for (const StageId stage : stages) {
     const std::string lock = SharedLockOf(c, stage);

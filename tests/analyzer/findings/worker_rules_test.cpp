@@ -98,8 +98,8 @@ TEST_SUITE("fast") {
       b.attribution.blame.push_back({b.IdOf("decode"), Cause::kCpuContention, 1, lacks});
       return b.FindingOf("loader-workers")->text;
     };
-    CHECK(Has(text(0.2), "works for 30.0% of step time in decode, and lacks a core for 20.0%:"));
-    CHECK(Has(text(0.01), "works for 30.0% of step time in decode: num_workers is 0"));
+    CHECK(Has(text(0.2), "spends 50.0% of step time in decode, including 20.0% without a core:"));
+    CHECK(Has(text(0.01), "spends 30.0% of step time in decode: num_workers is 0"));
   }
 
   TEST_CASE("job: workers for a loader that evaluates, where that takes long") {
