@@ -58,13 +58,18 @@ void CheckWidth(const std::vector<std::string>& arguments,
   }
 }
 
+void CheckTune(const std::string& trace) {
+  CAPTURE(trace);
+  const ScratchDir dir;
+  CheckWidth({"tune", trace, "--mode", "simulate", "-o", dir / "best.json"});
+}
+
 void CheckCommands(const std::string& trace) {
   CAPTURE(trace);
   const ScratchDir dir;
   CheckWidth({"analyze", trace}, CodeIn(trace));
   CheckWidth({"info", trace});
   CheckWidth({"compare", "--base", trace, "--new", trace});
-  CheckWidth({"tune", trace, "--mode", "simulate", "-o", dir / "best.json"});
   CheckWidth({"replay", trace, "--verify", "--mode", "simulate", "-o", dir / "sweep.json"});
   for (const char* const values : {"loader.num_workers=0,1,2", "decode.parallelism=1,2"}) {
     CheckWidth({"replay", trace, "--vary", values, "--vary", "job.threads=1,2", "--mode",
@@ -75,7 +80,7 @@ void CheckCommands(const std::string& trace) {
 }  // namespace
 
 TEST_SUITE("fast") {
-  TEST_CASE("every command's text about the sample traces fits 80 columns") {
+  TEST_CASE("the text about the sample traces fits 80 columns") {
     size_t traces = 0;
     for (const char* const folder : {"/sample_traces", "/sample_traces/findings"}) {
       for (const auto& entry :
@@ -89,13 +94,23 @@ TEST_SUITE("fast") {
     CHECK(traces > 20);
   }
 
-  TEST_CASE("every command's text about a recorded job fits 80 columns") {
+  // One trace of each way that a search ends: it takes seconds, and many times that with
+  // sanitizers.
+  TEST_CASE("what a search prints fits 80 columns, whether it finds, does not, or cannot search") {
+    for (const char* const name :
+         {"input_blocked.sst", "compute.sst", "pytorch_workers_2.json.gz"}) {
+      CheckTune(stallscope::test::SourceDir() + "/sample_traces/" + name);
+    }
+  }
+
+  TEST_CASE("the text about a recorded job fits 80 columns") {
     const ScratchDir dir;
     for (const uint32_t workers : {0U, 2U}) {
       stallscope::test::TraceBuilder trace;
       stallscope::test::BuildJob(trace, {.workers = workers, .steps = 60});
       trace.Write(dir / "run.sst");
       CheckCommands(dir / "run.sst");
+      CheckTune(dir / "run.sst");
     }
   }
 
