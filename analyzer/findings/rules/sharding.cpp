@@ -1,11 +1,13 @@
 // Row 3: every rank or worker reads the same data, a rank discards elements that it has already
-// prepared, or the data has fewer shards than workers that could read them.
+// prepared, or the data has fewer shards than workers that could read them, or shards of unlike
+// size.
 #include <algorithm>
 #include <map>
 #include <set>
 
 #include "analyzer/base/splitmix.h"
 #include "analyzer/findings/rules/rule.h"
+#include "analyzer/findings/unequal_shares.h"
 #include "analyzer/model/job_spec.h"
 #include "analyzer/model/ranks.h"
 
@@ -315,11 +317,41 @@ void RepeatedByWorkers(const Case& c, std::vector<Draft>& drafts) {
   }
 }
 
+void Unequal(const Case& c, std::vector<Draft>& drafts) {
+  for (const auto& stage : c.run.stages) {
+    if (stage.kind != "map") continue;
+    const std::optional<UnequalShares> shares = UnequalSharesOf(c, stage.id);
+    if (!shares.has_value()) continue;
+    const model::Loader& loader = *JobLoaderOf(c, stage.id);
+    const int64_t workers = model::LoaderSpecOf(loader.info).num_workers;
+    Draft draft = About(c, stage.id, shares->share,
+                        fmt::format("{}'s {} workers have unequal shares of {}: {} made {} of the "
+                                    "{} batches of a pass",
+                                    loader.name, workers, loader.info.dataset, shares->worker,
+                                    shares->most, shares->batches));
+    Show(
+        draft, Evidence::Kind::kSpans,
+        fmt::format("{}: {} of the {} batches came after {} of the workers had no data left; {} of "
+                    "step time is spent waiting for such batches",
+                    stage.name, shares->behind, shares->batches,
+                    workers == 2 ? "one" : "at least half", Percent(shares->share)));
+    draft.args.value = std::to_string(workers);
+    draft.advice = &kDivideStream;
+    RecommendUnpriced(draft,
+                      "divide the data evenly: every n-th element for each of n workers, or files "
+                      "of equal size; with fewer large files than workers, split them",
+                      Patch(), "stallscope cannot predict the gain of other shares");
+    draft.finding.stands_alone = true;
+    drafts.push_back(std::move(draft));
+  }
+}
+
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   SameData(c, drafts);
   TooLate(c, drafts);
   FewerThanWorkers(c, drafts);
   RepeatedByWorkers(c, drafts);
+  Unequal(c, drafts);
 }
 
 }  // namespace

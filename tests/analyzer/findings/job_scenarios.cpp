@@ -16,6 +16,40 @@ namespace {
 constexpr const char* kWholeInEach =
     R"({"num_workers":2,"iterable":true,"whole_in_each_worker":true})";
 
+// A pass over a stream, of which each worker has so many batches; they make them in turn. Steps
+// wait for them half of the time.
+void MakeStream(CaseBuilder& b, std::vector<int> batches) {
+  MakeJob(b, Cause::kCpu);
+  b.run.loaders[0].info.dataset = "Lines";
+  b.run.loaders[0].info.settings_json =
+      fmt::format(R"({{"num_workers":{},"iterable":true}})", batches.size());
+  const StageId fetch = b.IdOf("decode");
+  b.run.span_classes = {{trace::SpanKind::kWork, fetch}};
+  std::erase_if(b.run.tracks, [&](const model::Track& track) { return track.info.stage == fetch; });
+  const size_t first = b.run.tracks.size();
+  for (size_t i = 0; i < batches.size(); ++i) {
+    model::Track& track = b.run.tracks.emplace_back();
+    track.info.id = {static_cast<uint32_t>(first + i)};
+    track.info.name = fmt::format("worker {}", i);
+    track.info.stage = fetch;
+  }
+  b.run.rows.steps.clear();
+  const auto window = b.attribution.window;
+  const int64_t every = window.ns() / 100;
+  uint64_t next = 0;
+  while (*std::max_element(batches.begin(), batches.end()) > 0) {
+    for (size_t i = 0; i < batches.size(); ++i) {
+      if (batches[i]-- <= 0) continue;
+      const int64_t at = window.start_ns + static_cast<int64_t>(next) * every;
+      b.run.tracks[first + i].spans.Append(at, every / 2, 0, ItemId{next});
+      trace::Step& step = b.run.rows.steps.emplace_back();
+      step.batch = ItemId{next++};
+      step.requested_ns = at;
+      step.received_ns = at + every / 2;
+    }
+  }
+}
+
 }  // namespace
 
 TEST_SUITE("fast") {
@@ -222,6 +256,30 @@ TEST_SUITE("fast") {
           Patch());
   }
 
+  TEST_CASE(
+      "job: unequal shares of a stream are named, and matter once half of the workers are idle") {
+    CaseBuilder b;
+    MakeStream(b, {6, 30, 7});
+    const auto found = b.FindingOf("sharding");
+    REQUIRE(found);
+    CHECK(
+        found->text ==
+        "loader's 3 workers have unequal shares of Lines: worker 1 made 30 of the 43 batches of a "
+        "pass");
+    REQUIRE_FALSE(found->evidence.empty());
+    CHECK(Has(found->evidence[0].text,
+              "23 of the 43 batches came after at least half of the workers"));
+    CHECK(Has(found->recommendation->code.pytorch, "get_worker_info()"));
+    CaseBuilder alike;
+    MakeStream(alike, {6, 30, 30});
+    CHECK_FALSE(alike.FindingOf("sharding"));
+    CaseBuilder unordered;  // who is faster makes more
+    MakeStream(unordered, {6, 30});
+    unordered.run.loaders[0].info.settings_json =
+        R"({"num_workers":2,"iterable":true,"in_order":false})";
+    CHECK_FALSE(unordered.FindingOf("sharding"));
+  }
+
   TEST_CASE("job: a stream that the job itself divides into shards gets the change") {
     CaseBuilder b;
     MakeJob(b, Cause::kCpu);
@@ -337,6 +395,22 @@ std::vector<Scenario> JobScenarios() {
        "each worker has one",
        [](CaseBuilder& b) {
          b.run.loaders[0].info.settings_json = R"({"num_workers":3,"shards":3})";
+       }},
+      {"sharding", "one of a job's two workers has most of a stream",
+       [](CaseBuilder& b) {
+         MakeStream(b, {6, 30});
+       },
+       "both have as much",
+       [](CaseBuilder& b) {
+         MakeStream(b, {18, 18});
+       }},
+      {"sharding", "steps wait for the worker that has most of a stream",
+       [](CaseBuilder& b) {
+         MakeStream(b, {6, 30});
+       },
+       "they do not",
+       [](CaseBuilder& b) {
+         for (trace::Step& step : b.run.rows.steps) step.requested_ns = step.received_ns;
        }},
       {"sharding", "each of a job's workers yields all of a stream",
        [](CaseBuilder& b) {
