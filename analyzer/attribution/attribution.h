@@ -371,7 +371,7 @@ struct Attribution {
   // By this part of its time the profiler lengthens what the trainer does with a batch; nothing if
   // the window is not of profiled steps, or the others are too few.
   std::optional<double> slowed_by_profiler;
-  std::optional<WaitsBeside> waits_beside;  // likewise
+  std::optional<WaitsBeside> waits_beside;  // nothing: as above
   CrossCheck cross_check;
   std::vector<Sensitivity> sensitivities;  // by stage; empty unless the recording slowed stages
   std::vector<std::string> limits;         // what this trace cannot show

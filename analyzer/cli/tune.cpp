@@ -129,7 +129,8 @@ void PrintResult(const TuneArguments& arguments, const workbench::TuneSubject& s
     PrintChanges(subject.SourceChanges(ResultOf(tuned)));
   } else {
     const auto& last = tuned.base.point.verdict;
-    Line("answer", "nothing that was tried helped");
+    Line("answer",
+         tuned.tries.empty() ? "nothing else was tried" : "nothing that was tried helped");
     Line("bound", last.empty() ? report.verdict.text : last);
   }
   if (!tuned.bound.empty())

@@ -178,10 +178,9 @@ void LimitUnpriced(const Case& c, Finding& finding) {
   const double stall = Share(c, Category::kInputStall);
   const bool of_stall = rule != nullptr && loader != nullptr && loader->steps > 0 &&
                         (rule->shortens & Parts(Category::kInputStall)) != 0;
-  // It says how much it may be already.
-  const bool ranges = recommendation.unpriced.find("anything from ") != std::string::npos;
-  if (!of_stall || recommendation.unpriced.empty() || recommendation.gain.has_value() || ranges ||
-      recommendation.aim != Aim::kSpeed || stall <= 0 || stall >= kLimitTells) {
+  if (!of_stall || recommendation.unpriced.empty() || recommendation.gain.has_value() ||
+      recommendation.ranged || recommendation.aim != Aim::kSpeed || stall <= 0 ||
+      stall >= kLimitTells) {
     return;
   }
   recommendation.unpriced +=
@@ -224,6 +223,7 @@ bool WorthShowing(Recommendation& recommendation, bool much_at_stake, uint64_t s
       "{} steps are too few to tell: anything from {:.2f} to {:.2f} times as fast; record at least "
       "{} behind the warm-up",
       steps, std::max(gain.low, 0.0), gain.high, kTellingSteps);
+  recommendation.ranged = true;
   recommendation.gain.reset();
   return true;
 }

@@ -38,7 +38,7 @@ constexpr int64_t kPeriodPerProcessNs = 5 * kNsPerMs;
 constexpr int64_t kSharesPeriodNs = 5 * kNsPerSecond;
 constexpr int64_t kSharesAtOnceNs = 20 * kNsPerMs;
 constexpr int64_t kSharesPart = 200;    // of the time, at most, to read what processes share
-constexpr int64_t kNewSharesPart = 20;  // likewise after some have begun or ended
+constexpr int64_t kNewSharesPart = 20;  // the same, after some have begun or ended
 
 uint64_t TickNs() {
   static const auto ticks = static_cast<uint64_t>(sysconf(_SC_CLK_TCK));

@@ -64,6 +64,7 @@ void Price(const Priceable& run, findings::Recommendation& recommendation) {
     // What was not recorded decides it: that is no reason to be silent.
     recommendation.unpriced = "anything from " + words::Factor(gain.low) + " to " +
                               words::Factor(gain.high) + ": " + assumed.front();
+    recommendation.ranged = true;
     return;
   }
   recommendation.gain = gain;

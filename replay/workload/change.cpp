@@ -18,8 +18,8 @@ namespace {
 
 // Half of a 90% interval, as a part of the throughput; METHOD.md says where they come from.
 constexpr double kWorkersDoubt = 0.03;  // for each doubling: caches and memory bandwidth are shared
-constexpr double kBatchDoubt = 0.02;    // likewise
-constexpr double kDeviceDoubt = 0.15;  // likewise, of a device whose time for a batch was seen once
+constexpr double kBatchDoubt = 0.02;    // for each doubling
+constexpr double kDeviceDoubt = 0.15;   // of a device whose time for a batch was seen once
 constexpr double kThreadsDoubt = 0.03;  // a stage gets threads of its own, or loses them
 constexpr double kTunedDoubt = 0.15;    // what "auto" will come to
 constexpr double kStoreDoubt = 0.08;    // a store that was not there

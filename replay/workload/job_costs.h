@@ -40,7 +40,7 @@ struct Pause {
 struct WorkerStart {
   double fork_ns = 0;          // of the main process, for each
   double boot_cpu_ns = 0;      // from there to when a worker asks for its first batch
-  double boot_blocked_ns = 0;  // likewise
+  double boot_blocked_ns = 0;  // the same stretch
   double end_ns = 0;           // of the main process, to end them all
   // More than for later batches, for a worker's first: its memory and caches are cold.
   Cost first_fetch, first_send, first_receive;
@@ -83,7 +83,7 @@ struct JobCosts {
   double copy_ns = 0;
   double hand_out_ns = 0;      // of the main process, for a batch, in the loader's own code
   double main_extra_ns = 0;    // CPU of the main process's other threads, for a batch
-  double worker_extra_ns = 0;  // likewise of a worker's
+  double worker_extra_ns = 0;  // the same, of a worker's
   // CPU that other threads of the main process's math library burn for a step, and how many threads
   // it had, the main one included.
   double math_ns = 0;
