@@ -330,6 +330,15 @@ std::string NameOf(const Case& c, StageId stage) {
   return name.empty() ? "the input" : std::string(name);
 }
 
+std::string NamesOf(const Case& c, const std::vector<StageId>& stages) {
+  std::string names;
+  for (size_t i = 0; i < stages.size(); ++i) {
+    if (i > 0) names += i + 1 == stages.size() ? " and " : ", ";
+    names += NameOf(c, stages[i]);
+  }
+  return names;
+}
+
 bool HasAccelerator(const Case& c) {
   return c.run.info.device.kind != "host" && !c.attribution.devices.empty();
 }

@@ -93,6 +93,8 @@ std::string SharedLockOf(const Case& c, StageId stage);
 std::string OpWithPlace(const attribution::OpUse& op);
 // The stage's name, or "the input".
 std::string NameOf(const Case& c, StageId stage);
+// "decode", "decode and crop", "decode, crop and flip".
+std::string NamesOf(const Case& c, const std::vector<StageId>& stages);
 
 // The device is an accelerator, not the host's cores.
 bool HasAccelerator(const Case& c);

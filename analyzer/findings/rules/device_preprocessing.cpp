@@ -84,7 +84,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   double on_cores = 0;
   double share = 0;
   StageId most;
-  std::vector<std::string> maps;
+  std::vector<StageId> maps;
   std::vector<std::string> moves;  // of each map
   Moved code;
   for (const MapTail& part : tail) {
@@ -93,21 +93,20 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
     on_cores += Blamed(c, id, {Cause::kCpu, Cause::kCpuContention});
     share += Blamed(c, id);
     if (maps.empty() || Blamed(c, id) > Blamed(c, most)) most = id;
-    maps.push_back(stage.name);
+    maps.push_back(id);
     const std::vector<OpCall> ops = OpsOf(std::get<MapSpec>(stage.kind));
     moves.push_back(Joined(ops, part.first, ops.size()));
     for (size_t i = part.first; i < ops.size(); ++i) AddLayers(ops[i], code);
   }
   if (!Worth(c, Category::kInputStall) || on_cores < kModerateShare) return;
-  const std::string names = fmt::format("{}", fmt::join(maps, " and "));
   Draft draft =
       About(c, most, share,
             fmt::format("{} of step time is spent waiting for the cores that run {}, while the "
                         "device computes for only {} of it",
-                        Percent(share), names, Percent(Share(c, Category::kCompute))));
+                        Percent(share), NamesOf(c, maps), Percent(Share(c, Category::kCompute))));
   for (size_t i = 0; i < maps.size(); ++i) {
     Show(draft, Evidence::Kind::kSpans,
-         fmt::format("{}: {} can run on the device", maps[i], moves[i]));
+         fmt::format("{}: {} can run on the device", NameOf(c, maps[i]), moves[i]));
   }
   draft.advice = code.args.transforms.empty() ? &kNoCode : code.advice;
   draft.args = std::move(code.args);
@@ -117,7 +116,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
                     std::move(patch),
                     fmt::format("the run does not show how much of the time of {} these ops "
                                 "take: replay it with the change",
-                                names));
+                                NamesOf(c, maps)));
   drafts.push_back(std::move(draft));
 }
 

@@ -4,8 +4,6 @@
 #include <array>
 #include <cmath>
 
-#include <fmt/ranges.h>
-
 #include "analyzer/attribution/cold_start.h"
 #include "analyzer/attribution/file_locks.h"
 #include "analyzer/findings/restarts.h"
@@ -235,9 +233,7 @@ void CheckJob(const Case& c, LoaderId loader, std::vector<Draft>& drafts) {
   const Passes passes = PassesOf(c, loader);
   const bool stay = WorkersShouldStay(c.run.loaders[loader.value].info, passes);
   workers = FewestAsFast(c, stages.front(), now, most, stay, workers);
-  std::vector<std::string> names;
-  for (const StageId stage : stages) names.push_back(NameOf(c, stage));
-  const std::string name = fmt::format("{}", fmt::join(names, " and "));
+  const std::string name = NamesOf(c, stages);
   Draft draft = About(
       c, stages.front(), share,
       has_workers
@@ -310,13 +306,10 @@ void CheckEvaluation(const Case& c, LoaderId loader, std::vector<Draft>& drafts)
   int64_t workers = std::min(WorkersToHide(of_all), kMostToEvaluate);
   if (on_cpu > share / 2) workers = std::min(workers, CoresOfRank(c));
   if (workers == 1 && beside->fraction - share < kModerateShare) return;
-  std::vector<std::string> names;
-  for (const StageId stage : stages) names.push_back(NameOf(c, stage));
-  Draft draft =
-      About(c, stages.front(), share,
-            fmt::format("evaluation takes {} of the time, and {} of it goes to {} in the "
-                        "job's own process: num_workers is 0",
-                        Percent(beside->fraction), Percent(of_all), fmt::join(names, " and ")));
+  Draft draft = About(c, stages.front(), share,
+                      fmt::format("evaluation takes {} of the time, and {} of it goes to {} in the "
+                                  "job's own process: num_workers is 0",
+                                  Percent(beside->fraction), Percent(of_all), NamesOf(c, stages)));
   ShowWork(c, stages, draft);
   draft.args.value = std::to_string(workers);
   RecommendUnpriced(draft,

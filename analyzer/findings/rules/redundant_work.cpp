@@ -66,14 +66,15 @@ constexpr Advice kResizeOnce = {
 Draft Idle(const Case& c, StageId map, const std::string& what,
            const std::vector<StageId>& also = {}) {
   double share = BlamedForWork(c, map);
-  std::string names = NameOf(c, map);
+  std::vector<StageId> maps = {map};
   for (const StageId other : also) {
     share += BlamedForWork(c, other);
-    names += " and " + NameOf(c, other);
+    maps.push_back(other);
   }
   Draft draft =
       About(c, map, share,
-            fmt::format("{} of step time is spent waiting for {}{} runs {}", Percent(share), names,
+            fmt::format("{} of step time is spent waiting for {}{} runs {}", Percent(share),
+                        NamesOf(c, maps),
                         also.empty() ? ", which" : " behind it, because " + NameOf(c, map), what));
   ShowWaiting(draft, c, map, BlamedForWork(c, map));
   for (const StageId other : also) ShowWaiting(draft, c, other, BlamedForWork(c, other));

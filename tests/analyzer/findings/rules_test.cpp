@@ -217,6 +217,23 @@ TEST_SUITE("fast") {
     CHECK(flipped.tf_data.find("Rescaling") == std::string::npos);
   }
 
+  TEST_CASE("device-preprocessing: the maps whose ops move are named in a row") {
+    CaseBuilder builder;
+    const auto tail = stallscope::ReadSpec(
+        R"json({"name": "tail", "stages": [{"name": "read", "source": {"format": "synthetic"}},
+            {"name": "augment", "map": {"ops": ["color_jitter"]}},
+            {"name": "mirror", "map": {"ops": ["flip"]}}, {"name": "norm", "map": {"ops": ["normalize"]}},
+            {"name": "batch", "batch": {"size": 32}}]})json",
+        "tail");
+    REQUIRE_MESSAGE(tail.ok(), tail.error().Line());
+    builder.spec.stages = tail.value().stages;
+    builder.TakeStagesFromSpec();
+    builder.Stall("augment", stallscope::attribution::Cause::kCpu, 0.6);
+    const auto finding = builder.FindingOf("device-preprocessing");
+    REQUIRE(finding.has_value());
+    CHECK(finding->text.find("run augment, mirror and norm, while") != std::string::npos);
+  }
+
   TEST_CASE("device-preprocessing: all that can move does, behind the last stage of the host") {
     // The stages of the changed pipeline, with a mark on those that the device runs.
     const auto moved = [](const std::string& stages) {
