@@ -524,6 +524,23 @@ void BlameWalk::ExplainTurn(const TrackView& view, QueueId lock, Interval part, 
   for (const Interval& rest : open) Give(view, stage, Cause::kLock, rest, depth, shares);
 }
 
+// All that wait do so for the same thing: one is enough. Others may have ended, or are yet to
+// start: each pass over a tf.data graph has threads of its own.
+TrackId BlameWalk::OneThatWaits(const std::vector<TrackId>& workers, Interval piece) const {
+  TrackId longest = workers.front();
+  int64_t most = 0;
+  for (const TrackId worker : workers) {
+    int64_t waits = 0;
+    views_[worker.value].Walk(
+        piece, [&](size_t, Interval at) { waits += at.ns(); }, [](size_t, Interval) {});
+    if (waits <= most) continue;
+    longest = worker;
+    most = waits;
+    if (most == piece.ns()) break;
+  }
+  return longest;
+}
+
 // Without knowing who brought it: equal shares over the workers that work, at each instant; if none
 // does, what all of them wait for.
 void BlameWalk::ExplainWorkers(const std::vector<TrackId>& workers, Interval part, int depth,
@@ -558,8 +575,7 @@ void BlameWalk::ExplainWorkers(const std::vector<TrackId>& workers, Interval par
         busy.push_back(workers[w]);
       }
     }
-    // All of them wait for the same thing: one is enough.
-    if (busy.empty()) busy.push_back(workers.front());
+    if (busy.empty()) busy.push_back(OneThatWaits(workers, piece));
     Shares all;
     all.KeepLinks(shares.links());
     for (const TrackId worker : busy) Explain(worker, piece, depth, all);

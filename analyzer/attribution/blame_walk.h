@@ -124,6 +124,7 @@ class BlameWalk {
                    Shares& shares) const;
   void ExplainWorkers(const std::vector<TrackId>& workers, Interval part, int depth,
                       Shares& shares) const;
+  TrackId OneThatWaits(const std::vector<TrackId>& workers, Interval piece) const;
   void ExplainHead(StageId stage, TrackId head, Interval part, int depth, Shares& shares) const;
   // Where order keeps at least half of the stage's other workers waiting.
   Intervals HeldByOrder(StageId stage, const TrackView& head, Interval part) const;

@@ -123,6 +123,17 @@ TEST_SUITE("fast") {
     CHECK(s.Blamed() == "decode cpu 40, read cpu 60");
   }
 
+  TEST_CASE("blame: no worker working: one that waits, not one of an earlier pass") {
+    StallScene s;
+    s.Worker();
+    const TrackId waits = s.Worker();
+    const TrackId reader = s.Thread("read/0", s.read);
+    s.Wait(waits, WaitCause::kEmpty, s.read_queue, 0, 100);
+    s.Work(reader, s.read, 0, 100, {.cpu = 100});
+    s.Stall();
+    CHECK(s.Blamed() == "read cpu 100");
+  }
+
   TEST_CASE("blame: unknown producer, producer without threads: unknown") {
     StallScene s;
     s.run.queues[s.queue.value].producer = StageId::None();
