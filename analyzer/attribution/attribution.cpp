@@ -113,15 +113,11 @@ void SetRates(const model::Run& run, const Partition& partition, Attribution& re
       static_cast<double>(MedianWork(run, intervals, profiled)) / static_cast<double>(plain_ns) - 1;
 }
 
-// Evaluation and checkpoints of the whole run, which the window of profiled steps cannot show.
-std::string BesideProfiled(const model::Run& run, const Window& window) {
-  const Window whole = WindowAfter(0, run, model::StepIntervals(run));
-  int64_t ns = 0;
-  for (const BesideUse& use : BesideSteps(run, whole)) ns += use.ns;
-  for (const BesideUse& use : BesideSteps(run, window)) ns -= use.ns;
-  return ns < whole.ns() / 100 ? ""
-                               : "; evaluation and checkpoints outside of these steps took " +
-                                     std::to_string(ns / kNsPerMs) + " ms of the run";
+// A window of profiled steps, or beside them, cannot show evaluation and checkpoints: those of the
+// whole run count then.
+std::vector<BesideUse> BesideTraining(const model::Run& run, const Window& window) {
+  const bool profiled = window.profiled_of > 0 || window.profiled.has_value();
+  return BesideSteps(run, profiled ? WindowAfter(0, run, model::StepIntervals(run)) : window);
 }
 
 // States that a framework's profiler ran, what it cost, and which figures cover only part of the
@@ -165,7 +161,9 @@ void SayProfiled(const model::Run& run, const Attribution& attribution,
               "launches take less without it";
     }
   }
-  if (in_window || window.profiled.has_value()) text += BesideProfiled(run, window);
+  if (!attribution.beside.empty() && (in_window || window.profiled.has_value())) {
+    text += "; evaluation and checkpoints are those of the whole run";
+  }
   limits.push_back(text);
   if (!closed) {
     limits.push_back("profiler: it was still open when the job ended, so its data is lost");
@@ -266,7 +264,7 @@ std::optional<Attribution> Attribute(const Groundwork& ground, unsigned threads,
   SetRates(run, partition, result);
   result.cross_check = CheckAgainstCapacity(run, result.stages, result.blame);
   result.sensitivities = SensitivitiesOf(run);
-  result.beside = BesideSteps(run, window);
+  result.beside = BesideTraining(run, window);
   result.limits = partition.limits;
   SayProfiled(run, result, result.limits);
   SayLimits(run, ground.split, result, result.limits);

@@ -114,7 +114,7 @@ struct BesideUse {
   std::string name;
   uint64_t count = 0;  // evaluated batches; checkpoints
   int64_t ns = 0;
-  double fraction = 0;  // of the window
+  double fraction = 0;  // of the window, or of the run
 };
 
 // A step's longest wait for one element.

@@ -60,7 +60,7 @@ def start(folder):
         imports.call(name, _store)
     for name in ("lightning.pytorch", "pytorch_lightning"):  # the same, by either name
         imports.call(name + ".trainer.trainer", _framework)
-    for name in ("accelerate.accelerator", "transformers.trainer"):
+    for name in ("accelerate.accelerator", "transformers.trainer", "keras.src.models.model"):
         imports.call(name, _framework)
     for name in ("grain._src.python.dataset.dataset", "grain._src.python.data_loader"):
         imports.call(name, _grain)

@@ -163,13 +163,19 @@ def _define(dataloader, kinds, place, settings):
 
 def adopt(loader, place):
     """`loader`, marked as one that this process iterates over: it feeds the trainer."""
+    _begin_digest(loader, place)
+    feeds(loader.loader)
+    return loader
+
+
+def feeds(stage):
+    """The calling thread trains on what `stage` makes."""
     global trainer
     while _frameworks:  # a package knows its version only after its import is complete
         name = _frameworks.pop()
         version = getattr(sys.modules.get(name), "__version__", "")
         session.note("framework", {"name": name, "version": str(version)})
-    _begin_digest(loader, place)
-    _feeds.append(loader.loader)
+    _feeds.append(stage)
     if trainer is None:
         trainer = session.define("stage", name="trainer", kind="trainer", workers=1, ordered=True,
                                   inputs=_feeds)
@@ -177,7 +183,6 @@ def adopt(loader, place):
         session.redefine("stage", trainer, name="trainer", kind="trainer", workers=1, ordered=True,
                          inputs=_feeds)
     ring.name_thread(stage=trainer)  # whoever iterates over a loader trains
-    return loader
 
 
 def _begin_digest(loader, place):

@@ -16,7 +16,7 @@ import sys
 import weakref
 
 from . import call_site, loaders, profile, ring, session, steps
-from .watch import Field, Method, Written, own, pass_on, uses
+from .watch import Field, Method, Written, own, pass_on, surrounded, uses
 
 _KERAS = ("fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch")
 _PARAMETERS = ("num_parallel_calls", "buffer_size", "batch_size", "cycle_length", "block_length",
@@ -62,9 +62,7 @@ class Pipeline:
         self.queue = session.define("queue", name="tf.data", capacity=0, loader=self.id, lock=False)
         stage = session.define("stage", name="tf.data", kind="tf.data", loader=self.id, workers=1,
                                ordered=True, inputs=[], queue=self.queue)
-        trainer = session.define("stage", name="trainer", kind="trainer", workers=1, ordered=True,
-                                 inputs=[stage])
-        ring.name_thread(stage=trainer)
+        loaders.feeds(stage)
 
     def accumulated(self, batches):
         """Keras accumulates gradients inside compiled code, out of sight."""
@@ -383,10 +381,15 @@ def _batch_of(dataset):
     return _first(getattr(spec, "shape", None))
 
 
-def _evaluates(_, function):
+def _evaluation_begins(*_, **__):
     """Ends the last step: what follows is not training."""
-    if function is not None and sys._getframe(2).f_code.co_name == "evaluate":
-        steps.trainer.pause()
+    steps.trainer.pause()
+    return ring.now() if loaders.trains() else None
+
+
+def _evaluation_ends(since):
+    time = ring.now()
+    ring.mine().put(time, ring.named(ring.EVALUATION, session.string("evaluation"), since, time))
 
 
 def _fit_returns(_, history):
@@ -440,12 +443,10 @@ def attach_keras(module):
     if "train_function" not in names:
         session.say("this version's Keras is not recognized: the steps of fit are not recorded")
         return
-    keras = sys.modules.get("keras.src.version") or sys.modules.get("keras")
-    session.note("framework", {
-        "name": "keras", "version": str(getattr(keras, "__version__", None))})
+    loaders.framework(module.__name__.partition(".")[0])
     _folders.append(_folder(module.__file__, "src"))
     Field(trainer, "train_function", read=_train_function_read)
-    Field(trainer, "test_function", read=_evaluates)
+    trainer.evaluate = surrounded(vars(trainer)["evaluate"], _evaluation_begins, _evaluation_ends)
     epochs = getattr(sys.modules.get("keras.src.trainers.epoch_iterator"), "EpochIterator", None)
     if epochs is not None and uses(epochs, "_enumerate_iterator", "_current_iterator"):
         Written(epochs, "_current_iterator", wrote=_ran_out)

@@ -4,7 +4,8 @@ They iterate over DataLoaders, whose hooks record their batches and steps; `step
 evaluation where torch records no gradients. This module adds:
 
     checkpoint   a span of its own, whoever writes it: it is not a wait for data
-    evaluation   transformers' loops, which disable gradients only for the forward pass
+    evaluation   transformers' loops, which disable gradients only for the forward pass; Keras's is in
+                 tensorflow.py
 """
 import sys
 
@@ -18,6 +19,8 @@ _CHECKPOINTS = (
     ("accelerate.accelerator", "Accelerator", "save_state"),
     ("accelerate.accelerator", "Accelerator", "save_model"),
     ("transformers.trainer", "Trainer", "_save_checkpoint"),
+    ("keras.src.models.model", "Model", "save"),
+    ("keras.src.models.model", "Model", "save_weights"),
 )
 _EVALUATIONS = (
     ("transformers.trainer", "Trainer", "evaluation_loop"),

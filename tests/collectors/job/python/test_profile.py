@@ -93,6 +93,10 @@ class Windows(Case):
         # The first epoch's last step ends before the evaluation; so does the window.
         last, first = session.steps[19:21]
         self.assertLess(last.end, first.start)
+        evaluations = [e for _, e in session.events("named") if e.extra == (8, "evaluation")]
+        self.assertEqual(2, len(evaluations))
+        self.assertLessEqual(last.end, evaluations[0].start)
+        self.assertLessEqual(evaluations[0].end, first.start)
 
     def test_a_loop_of_its_own(self):
         session = self.record("loop")
@@ -279,6 +283,12 @@ class TensorFlow(Case):
         ops = [node["op"] for node in loader["settings"]["graph"]]
         self.assertEqual(["Range", "ParallelMap", "Batch", "Prefetch"], ops)
 
+    def test_evaluation_and_checkpoints(self):
+        session = self.check("fit_and_evaluate", 80)
+        self.assertEqual([], session.said)
+        names = [e.extra[1] for _, e in session.events("named") if e.extra[0] == 8]
+        self.assertEqual(["checkpoint"] * 2 + ["evaluation"] * 3, sorted(names))
+
     def test_a_batch_behind_the_last_is_no_step(self):
         self.assertEqual([], self.check("fit_of_unknown_length", 24).said)
 
@@ -369,7 +379,7 @@ class TensorFlow(Case):
     def test_the_jobs_own_profiler_is_running(self):
         session = self.check("own", 40, env={"OWN": os.path.join(self.folder, "own")})
         said, = session.said
-        self.assertIn("TensorFlow's profiler: the job itself uses it", said)
+        self.assertEqual(MADE_WAY % "TensorFlow's profiler", said)
         self.assertTrue(os.listdir(os.path.join(self.folder, "own")))
 
 

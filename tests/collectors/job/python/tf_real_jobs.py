@@ -4,6 +4,7 @@
 """
 import os
 import sys
+import tempfile
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "0")
 import keras  # noqa: E402
@@ -35,6 +36,15 @@ def fit_of_unknown_length():
     model = keras.Sequential([keras.layers.Input((1,)), keras.layers.Dense(1)])
     model.compile("sgd", "mse")
     model.fit(data.batch(8), epochs=3, verbose=0)
+
+
+def fit_and_evaluate():
+    model = keras.Sequential([keras.layers.Input((1,)), keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    with tempfile.TemporaryDirectory() as folder:
+        save = keras.callbacks.ModelCheckpoint(os.path.join(folder, "{epoch}.keras"))
+        model.fit(batches(), validation_data=batches(), epochs=2, verbose=0, callbacks=[save])
+    print("%.3g" % model.evaluate(batches(), verbose=0))
 
 
 def loop():
