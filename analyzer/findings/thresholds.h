@@ -74,8 +74,8 @@ constexpr size_t kManySteps = 20;
 // If more of the run is lost, what is left may differ from the whole.
 constexpr double kBearableLoss = 0.10;
 
-// Profiled steps are no sample of a run whose other steps wait for this much more of their time:
-// the first bound to be named begins at a tenth.
+// Profiled steps are no sample of a run whose other steps wait for this much more of their time, or
+// take so much longer: the first bound to be named begins at a tenth.
 constexpr double kUnlikeWaits = 0.25;
 
 // --- Gains ---------------------------------------------------------------------------------------

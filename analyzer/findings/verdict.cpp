@@ -6,7 +6,11 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <numeric>
 
+#include "analyzer/attribution/beside.h"
+#include "analyzer/attribution/intervals.h"
+#include "analyzer/attribution/window.h"
 #include "analyzer/findings/thresholds.h"
 #include "analyzer/words/words.h"
 
@@ -392,8 +396,48 @@ std::optional<Category> CategoryOf(Bound bound) {
   return std::nullopt;
 }
 
+// From a step's batch to its end, without evaluation and checkpoints; the mean of the rows.
+double MeanWork(const model::Run& run, const std::vector<size_t>& rows) {
+  attribution::Intervals work;
+  for (const size_t row : rows) {
+    work.push_back({run.rows.steps[row].received_ns, run.rows.steps[row].device_done_ns});
+  }
+  work = attribution::UnionWithin(std::move(work), attribution::kEver);
+  work = attribution::SubtractAll(work, attribution::TimesBesideSteps(run, run.info.rank));
+  return static_cast<double>(attribution::Length(work)) / static_cast<double>(rows.size());
+}
+
+// What the other steps' time is for is not in the profile. Keras waits for a batch within its step,
+// which shows it as work: an epoch's first step may fill a buffer.
+std::string WhyOthersTakeLonger(const model::Run& run, const Attribution& attribution) {
+  const attribution::Window& window = attribution.window;
+  if (window.profiled_of == 0 || window.rows == 0) return "";
+  const std::vector<size_t> others =
+      attribution::UnprofiledRows(run, model::StepIntervals(run), window);
+  if (others.empty()) return "";
+  std::vector<size_t> profiled(window.rows);
+  std::iota(profiled.begin(), profiled.end(), window.first_row);
+  const double work = MeanWork(run, profiled);
+  const double of_others = MeanWork(run, others);
+  if (of_others <= 0 || 1 - work / of_others < kUnlikeWaits) return "";
+  int64_t longest = 0;
+  for (const size_t row : others) {
+    const trace::Step& step = run.rows.steps[row];
+    longest = std::max(longest, step.device_done_ns - step.received_ns);
+  }
+  return fmt::format(
+      "the {} profiled steps take {} each, the {} others {} on average, and up to {}: what they do "
+      "in that time is not in the profile",
+      profiled.size(), words::Duration(work), others.size(), words::Duration(of_others),
+      words::Duration(longest));
+}
+
 // Something that only the profiled steps have: a full buffer, say.
-std::string WhyProfiledAreUnlike(const Attribution& attribution) {
+std::string WhyProfiledAreUnlike(const model::Run& run, const Attribution& attribution) {
+  if (Fraction(attribution, Category::kInputStall) < kHighShare) {
+    std::string longer = WhyOthersTakeLonger(run, attribution);
+    if (!longer.empty()) return longer;
+  }
   const auto& waits = attribution.waits_beside;
   if (!waits.has_value() || waits->profiled >= kHighShare ||
       waits->others - waits->profiled < kUnlikeWaits) {
@@ -418,7 +462,7 @@ Verdict VerdictOn(const model::Run& run, const Attribution& attribution) {
     verdict.doubts.push_back("it is unknown when the trainer waited for a batch");
   } else if (lost > kBearableLoss) {
     verdict.doubts.push_back(fmt::format("{:.0f}% of the run is missing", 100 * lost));
-  } else if (std::string unlike = WhyProfiledAreUnlike(attribution); !unlike.empty()) {
+  } else if (std::string unlike = WhyProfiledAreUnlike(run, attribution); !unlike.empty()) {
     verdict.doubts.push_back(std::move(unlike));
   } else {
     const auto candidates = Candidates(attribution);
