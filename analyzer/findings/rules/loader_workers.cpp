@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <tuple>
 
 #include "analyzer/attribution/cold_start.h"
 #include "analyzer/attribution/file_locks.h"
@@ -281,9 +282,32 @@ void CheckJob(const Case& c, LoaderId loader, std::vector<Draft>& drafts) {
   drafts.push_back(std::move(draft));
 }
 
-// A loader that the job evaluates with, without workers: the steps wait meanwhile, although no
-// stall shows it.
-void CheckEvaluation(const Case& c, LoaderId loader, std::vector<Draft>& drafts) {
+bool IsLike(const trace::LoaderInfo& a, const trace::LoaderInfo& b) {
+  return !a.file.empty() && std::tie(a.file, a.line, a.kind, a.dataset, a.settings_json) ==
+                                std::tie(b.file, b.line, b.kind, b.dataset, b.settings_json);
+}
+
+// Those that feed no steps and are alike: transformers' Trainer constructs one for each evaluation.
+// Each group stands at its first one; empty for others.
+std::vector<std::vector<LoaderId>> LoadersToEvaluate(const Case& c) {
+  const auto& loaders = c.run.loaders;
+  std::vector<std::vector<LoaderId>> groups(loaders.size());
+  for (uint32_t i = 0; i < loaders.size(); ++i) {
+    if (loaders[i].steps > 0 || !model::IsDataLoader(loaders[i].info)) continue;
+    uint32_t first = 0;
+    while (first < i && (groups[first].empty() || !IsLike(loaders[first].info, loaders[i].info))) {
+      ++first;
+    }
+    groups[first].push_back({i});
+  }
+  return groups;
+}
+
+// Loaders that the job evaluates with, without workers: the steps wait meanwhile, although no stall
+// shows it.
+void CheckEvaluation(const Case& c, const std::vector<LoaderId>& loaders,
+                     std::vector<Draft>& drafts) {
+  if (loaders.empty()) return;
   const auto beside =
       std::find_if(c.attribution.beside.begin(), c.attribution.beside.end(),
                    [](const attribution::BesideUse& use) { return use.name == "evaluation"; });
@@ -293,23 +317,28 @@ void CheckEvaluation(const Case& c, LoaderId loader, std::vector<Draft>& drafts)
   double on_cpu = 0;  // or ready to be
   for (const auto& stage : c.run.stages) {
     const attribution::StageUse* const use = UseOf(c, stage.id);
-    if (stage.loader != loader || use == nullptr || !RunsInWorkers(c, stage)) continue;
+    const bool theirs = std::find(loaders.begin(), loaders.end(), stage.loader) != loaders.end();
+    if (!theirs || use == nullptr || !RunsInWorkers(c, stage)) continue;
     if (!model::IsTrainer(c.run, use->runs_in)) return;
     share += use->utilization;
     on_cpu += use->utilization * static_cast<double>(use->cpu_ns + use->contention_ns) /
               std::max(1.0, static_cast<double>(use->busy_ns));
-    stages.push_back(stage.id);
+    if (stage.loader == loaders.front()) stages.push_back(stage.id);
   }
-  if (share < kModerateShare || beside->fraction < kModerateShare) return;
+  if (stages.empty() || share < kModerateShare || beside->fraction < kModerateShare) return;
   // Workers load while the loop computes, or wait beside one another.
   const double of_all = std::min(share, beside->fraction) / beside->fraction;
   int64_t workers = std::min(WorkersToHide(of_all), kMostToEvaluate);
   if (on_cpu > share / 2) workers = std::min(workers, CoresOfRank(c));
   if (workers == 1 && beside->fraction - share < kModerateShare) return;
-  Draft draft = About(c, stages.front(), share,
-                      fmt::format("evaluation takes {} of the time, and {} of it goes to {} in the "
-                                  "job's own process: num_workers is 0",
-                                  Percent(beside->fraction), Percent(of_all), NamesOf(c, stages)));
+  Draft draft =
+      About(c, stages.front(), share,
+            fmt::format("evaluation takes {} of the time, and {} of it goes to {}{} in the "
+                        "job's own process: num_workers is 0",
+                        Percent(beside->fraction), Percent(of_all), NamesOf(c, stages),
+                        loaders.size() == 1 ? ""
+                                            : fmt::format(" and those of {} like it",
+                                                          Counted(loaders.size() - 1, "loader"))));
   ShowWork(c, stages, draft);
   draft.args.value = std::to_string(workers);
   RecommendUnpriced(draft,
@@ -428,12 +457,10 @@ void CheckLoop(const Case& c, StageId stage, const model::Loader& loader,
 }
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
-  for (size_t i = 0; i < c.run.loaders.size(); ++i) {
-    const model::Loader& loader = c.run.loaders[i];
-    if (!model::IsDataLoader(loader.info)) continue;
-    const LoaderId id{static_cast<uint32_t>(i)};
-    CheckJob(c, id, drafts);
-    if (loader.steps == 0) CheckEvaluation(c, id, drafts);
+  const std::vector<std::vector<LoaderId>> to_evaluate = LoadersToEvaluate(c);
+  for (uint32_t i = 0; i < c.run.loaders.size(); ++i) {
+    if (model::IsDataLoader(c.run.loaders[i].info)) CheckJob(c, {i}, drafts);
+    CheckEvaluation(c, to_evaluate[i], drafts);
   }
   for (const auto& stage : c.run.stages) {
     if (const model::Loader* loader = JobLoaderOf(c, stage.id);
