@@ -12,9 +12,14 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
                        Worth(c, Category::kLaunch) || Worth(c, Category::kCommunication);
   const double unseen = Share(c, Category::kOther);
   const double sync = Share(c, Category::kSync);
+  const attribution::BesideUse* const beside =
+      c.attribution.beside.empty() ? nullptr : &c.attribution.beside.front();
   std::string what = several ? "no single thing bounds this run" : "nothing is worth changing";
   if (!several && sync >= kSyncShare) {
     what = fmt::format("host and device wait for each other for {} of step time", Percent(sync));
+  } else if (!several && beside != nullptr && beside->fraction >= kHighShare) {
+    what = fmt::format("{} takes {} of the time, and nothing else is worth changing", beside->name,
+                       Percent(beside->fraction));
   } else if (!several && unseen >= kHighShare) {
     what = fmt::format(
         "for {} of step time this trace shows nothing at work, and nothing else is worth changing",

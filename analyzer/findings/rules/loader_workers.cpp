@@ -318,12 +318,14 @@ void CheckEvaluation(const Case& c, const std::vector<LoaderId>& loaders,
   for (const auto& stage : c.run.stages) {
     const attribution::StageUse* const use = UseOf(c, stage.id);
     const bool theirs = std::find(loaders.begin(), loaders.end(), stage.loader) != loaders.end();
-    if (!theirs || use == nullptr || !RunsInWorkers(c, stage)) continue;
+    if (!theirs || use == nullptr || use->elements == 0 || !RunsInWorkers(c, stage)) continue;
     if (!model::IsTrainer(c.run, use->runs_in)) return;
     share += use->utilization;
     on_cpu += use->utilization * static_cast<double>(use->cpu_ns + use->contention_ns) /
               std::max(1.0, static_cast<double>(use->busy_ns));
-    if (stage.loader == loaders.front()) stages.push_back(stage.id);
+    if (stages.empty() || c.run.stages[stages.front().value].loader == stage.loader) {
+      stages.push_back(stage.id);
+    }
   }
   if (stages.empty() || share < kModerateShare || beside->fraction < kModerateShare) return;
   // Workers load while the loop computes, or wait beside one another.
@@ -337,7 +339,7 @@ void CheckEvaluation(const Case& c, const std::vector<LoaderId>& loaders,
                         "job's own process: num_workers is 0",
                         Percent(beside->fraction), Percent(of_all), NamesOf(c, stages),
                         loaders.size() == 1 ? ""
-                                            : fmt::format(" and those of {} like it",
+                                            : fmt::format(", and to those of {} like it,",
                                                           Counted(loaders.size() - 1, "loader"))));
   ShowWork(c, stages, draft);
   draft.args.value = std::to_string(workers);

@@ -36,12 +36,13 @@ std::string_view HelpWith(std::optional<Cause> cause) {
 std::string OfInput(const Case& c) {
   const std::string lock =
       c.verdict.cause == Cause::kLock ? SharedLockOf(c, c.verdict.stage) : std::string();
-  return fmt::format(
-      "{} of step time is spent waiting for {}, and no change that stallscope knows "
-      "applies to it: {}{}",
-      Percent(Share(c, Category::kInputStall)), NameOf(c, c.verdict.stage),
-      HelpWith(c.verdict.cause),
-      lock.empty() ? "" : fmt::format(", or hold {} for less of the work", lock));
+  return fmt::format("{} of step time is spent waiting for {}{}: {}{}",
+                     Percent(Share(c, Category::kInputStall)), NameOf(c, c.verdict.stage),
+                     c.verdict.cause == Cause::kStartup
+                         ? ""
+                         : ", and no change that stallscope knows applies to it",
+                     HelpWith(c.verdict.cause),
+                     lock.empty() ? "" : fmt::format(", or hold {} for less of the work", lock));
 }
 
 std::string OfCopies(const Case& c, const CopiesToDevice& copies) {

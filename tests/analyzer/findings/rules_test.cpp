@@ -384,6 +384,10 @@ TEST_SUITE("fast") {
       CHECK(finding->text.starts_with(
           unseen < 0.2 ? "nothing is worth changing"
                        : "for 97.0% of step time this trace shows nothing at work"));
+      builder.attribution.beside = {{"evaluation", 9, 1, 0.5}};
+      CHECK(builder.FindingOf("balanced")
+                ->text.starts_with(
+                    "evaluation takes 50.0% of the time, and nothing else is worth changing"));
     }
   }
 

@@ -120,6 +120,38 @@ TEST_SUITE("fast") {
     CHECK_FALSE(found(0.03, 0.03));
   }
 
+  TEST_CASE("job: loaders that are constructed alike for each evaluation get their advice once") {
+    const auto found = [](uint32_t line_of_second) {
+      CaseBuilder b;
+      MakeJob(b, Cause::kCpu, 0);
+      b.run.loaders[0].info.settings_json = R"({"num_workers":0})";
+      b.run.loaders[0].info.file = "/u/train.py";
+      b.run.loaders[0].info.line = 5;
+      b.run.loaders.push_back(b.run.loaders[0]);
+      b.run.loaders[1].info.line = line_of_second;
+      trace::StageInfo& other = b.run.stages[b.IdOf("batch").value];
+      other.loader = LoaderId{1};
+      other.kind = "map";
+      RunInTrainer(b);
+      for (const char* const stage : {"decode", "batch"}) {
+        b.UseOf(stage).utilization = 0.2;
+        b.UseOf(stage).elements = 10;
+        b.UseOf(stage).runs_in = b.IdOf("trainer");
+      }
+      b.attribution.beside = {{"evaluation", 40, 1, 0.5}};
+      std::vector<std::string> texts;
+      for (const auto& finding : b.Find()) {
+        if (finding.id == "loader-workers") texts.push_back(finding.text);
+      }
+      return texts;
+    };
+    const auto alike = found(5);
+    REQUIRE(alike.size() == 1);
+    CHECK(Has(alike[0],
+              "80.0% of it goes to decode, and to those of 1 loader like it, in the job's own"));
+    CHECK(found(9).size() == 2);
+  }
+
   TEST_CASE("job: workers for a loader whose first epoch filled a cache") {
     // Two epochs, of which the first takes this many times as long per batch.
     const auto shown = [](const char* settings, int64_t slower, uint64_t last_pass,
