@@ -173,7 +173,8 @@ void TooShallowInGraph(const Case& c, std::vector<Draft>& drafts) {
     if (share < kModerateShare || stage.loader.value >= c.run.loaders.size()) continue;
     const trace::LoaderInfo& info = c.run.loaders[stage.loader.value].info;
     const auto graph = model::GraphOf(info);
-    if (graph.empty() || graph.back().buffer == R"("autotune")") continue;
+    const bool of_keras = model::SettingsOf(info).contains("py_dataset");  // no call of the job's
+    if (graph.empty() || graph.back().buffer == R"("autotune")" || of_keras) continue;
     const bool prefetches = model::BaseOf(graph.back().op) == "Prefetch";
     Draft draft =
         About(c, stage.id, share,

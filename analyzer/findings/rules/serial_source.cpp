@@ -67,9 +67,11 @@ void Keras(const Case& c, const trace::StageInfo& stage, const PyDataset& data, 
 void Python(const Case& c, const Load* load, const trace::StageInfo& stage,
             const attribution::StageUse& use, std::vector<Draft>& drafts) {
   if (!Worth(c, Category::kInputStall)) return;
-  const double share = BlamedForWork(c, stage.id);
+  const std::optional<PyDataset> data = PyDatasetOf(c, stage);
+  // Bursts are Keras's queue that runs empty: the graph behind it is not the job's.
+  const double share = data.has_value() ? Blamed(c, stage.id) : BlamedForWork(c, stage.id);
   if (share < kModerateShare) return;
-  if (const auto data = PyDatasetOf(c, stage)) return Keras(c, stage, *data, share, drafts);
+  if (data.has_value()) return Keras(c, stage, *data, share, drafts);
   const bool source = RoleOf(c, stage.id) == StageRole::kSource;
   const std::optional<NamedOp> python = OpsOfFamily(c, OpFamily::kPython);
   const std::string how =

@@ -358,15 +358,16 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("job: a Keras data set in Python gets workers") {
-    const auto advice = [](const char* settings) {
+    const auto advice = [](const char* settings, Cause cause = Cause::kUnknown) {
       CaseBuilder b;
-      MakeJob(b, Cause::kUnknown);
+      MakeJob(b, cause);
       b.attribution.cpu.cores = 2;
       b.run.loaders[0].info.kind = "tf.data.Dataset";
       b.run.loaders[0].info.settings_json = settings;
       trace::StageInfo& stage = b.run.stages[b.IdOf("decode").value];
       stage.kind = "Generator";
       const auto found = b.FindingOf("serial-source");
+      CHECK_FALSE(b.FindingOf("prefetch"));
       REQUIRE(found);
       return found->text + "; " + found->recommendation->text;
     };
@@ -375,6 +376,10 @@ TEST_SUITE("fast") {
     CHECK(Has(data, "workers=2, use_multiprocessing=True"));
     CHECK(Has(advice(R"({"py_dataset_workers":3,"py_dataset_processes":true})"),
               "which has 3 worker processes; load in processes: workers=6"));
+    // Bursts are those of a queue that Keras has; the graph is Keras's, too.
+    CHECK(Has(advice(R"({"py_dataset":"Data","py_dataset_workers":4,"graph":[{"op":"FlatMap"}]})",
+                     Cause::kBuffer),
+              "which has 4 threads; load in processes: workers=2"));
     CHECK(Has(advice("{}"), "is a Python generator"));
   }
 
