@@ -169,7 +169,8 @@ void ExplainGainBeyondShare(const Case& c, Finding& finding) {
 }
 
 // What is not predicted has a limit nevertheless: no change of the input does better than a run
-// that never waits for it. A loader that feeds no steps is no part of the stall.
+// that never waits for it. A loader that feeds no steps is no part of the stall. What is received
+// as many objects costs the trainer time behind the wait, too.
 void LimitUnpriced(const Case& c, Finding& finding) {
   if (!finding.recommendation.has_value()) return;
   Recommendation& recommendation = *finding.recommendation;
@@ -177,6 +178,7 @@ void LimitUnpriced(const Case& c, Finding& finding) {
   const model::Loader* const loader = JobLoaderOf(c, finding.stage);
   const double stall = Share(c, Category::kInputStall);
   const bool of_stall = rule != nullptr && loader != nullptr && loader->steps > 0 &&
+                        !model::IsTransport(c.run, finding.stage) &&
                         (rule->shortens & Parts(Category::kInputStall)) != 0;
   if (!of_stall || recommendation.unpriced.empty() || recommendation.gain.has_value() ||
       recommendation.ranged || recommendation.aim != Aim::kSpeed || stall <= 0 ||

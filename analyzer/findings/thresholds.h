@@ -237,6 +237,8 @@ constexpr double kGrownBytes = 128 << 20;
 constexpr double kGrownOfLimit = 0.02;
 constexpr double kFilledWithinS = 24 * 3600;
 
+// Sending a batch takes clearly longer than making it: without workers it need not be sent.
+constexpr double kSendsLonger = 1.25;
 // Workers for an evaluation, whose passes are short: each has to start, and few have a second
 // batch.
 constexpr int64_t kMostToEvaluate = 8;

@@ -5,6 +5,20 @@
 namespace stallscope::findings::transport {
 namespace {
 
+constexpr Advice kWithoutWorkers = {
+    .pytorch = R"py(loader = DataLoader(dataset, batch_size, num_workers=0))py"};
+
+// Of a batch, what its workers do besides sending it.
+double WorkNs(const Case& c, LoaderId loader) {
+  double ns = 0;
+  for (const auto& stage : c.run.stages) {
+    const attribution::StageUse* const use = UseOf(c, stage.id);
+    if (stage.loader != loader || use == nullptr || model::IsTransport(c.run, stage.id)) continue;
+    if (stage.kind == "map" || stage.kind == "batch") ns += use->service_ns.mean;
+  }
+  return ns;
+}
+
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   for (const auto& stage : c.run.stages) {
     const attribution::StageUse* const use = UseOf(c, stage.id);
@@ -19,6 +33,19 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
                                     Percent(share)));
     Show(draft, Evidence::Kind::kSpans,
          fmt::format("{}: {} per batch on each side", stage.name, Duration(use->service_ns.mean)));
+    // Either side's sending takes longer than all of the work that workers are there for.
+    const double work = WorkNs(c, stage.loader);
+    if (work > 0 && work * kSendsLonger < use->service_ns.mean) {
+      Show(draft, Evidence::Kind::kSpans,
+           fmt::format("{} per batch is what the workers do besides", Duration(work)));
+      draft.advice = &kWithoutWorkers;
+      RecommendUnpriced(
+          draft, "load in the job's own process, where nothing has to be sent: num_workers=0",
+          LoaderSetting(c, stage.id, "num_workers", int64_t{0}),
+          WasNotPredicted("of several loaders, what one without workers gains"));
+      drafts.push_back(std::move(draft));
+      continue;
+    }
     RecommendUnpriced(draft,
                       "send less: no lists or NumPy arrays where tensors will do, uint8 instead of "
                       "float32, few large tensors per batch instead of many small ones",

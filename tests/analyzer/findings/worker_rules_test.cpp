@@ -357,6 +357,27 @@ TEST_SUITE("fast") {
     CHECK_FALSE(found(Cause::kBlocked, false, "train.py:13", 2));
   }
 
+  TEST_CASE("job: no workers where sending takes longer than what they do") {
+    const auto advice = [](double work_ms) {
+      CaseBuilder b;
+      MakeJob(b, Cause::kCpu);
+      b.run.stages[b.IdOf("decode").value].kind = "transport";
+      b.UseOf("decode").service_ns.mean = 40e6;
+      trace::StageInfo& fetch = b.run.stages[b.IdOf("batch").value];
+      fetch.loader = LoaderId{0};
+      fetch.kind = "map";
+      b.UseOf("batch").service_ns.mean = work_ms * 1e6;
+      const auto found = b.FindingOf("transport");
+      REQUIRE(found);
+      CHECK_FALSE(Has(found->recommendation->unpriced, "at most about"));
+      return *found->recommendation;
+    };
+    CHECK(advice(30).patch == Patch{{SetTo("loader.num_workers", int64_t{0})}});
+    CHECK(Has(advice(30).text, "in the job's own process"));
+    CHECK(advice(35).patch == Patch());
+    CHECK(Has(advice(35).text, "send less"));
+  }
+
   TEST_CASE("job: a Keras data set in Python gets workers") {
     const auto advice = [](const char* settings, Cause cause = Cause::kUnknown) {
       CaseBuilder b;
