@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analyzer/importers/foreign/iterator_graph.h"
+#include "analyzer/model/graph.h"
 
 namespace stallscope::importers {
 namespace {
@@ -58,7 +59,11 @@ class Pipeline {
       const size_t number = ++names[name];
       if (number > 1) name += " " + std::to_string(number);
       const auto seen = static_cast<uint32_t>(std::max<size_t>(1, node.calls_at_once));
-      const uint32_t workers = node.facts.parallelism != 0 ? node.facts.parallelism : seen;
+      uint32_t workers = node.facts.parallelism != 0 ? node.facts.parallelism : seen;
+      // The tuner may allow many more calls of a map at once than its pool has threads.
+      if (node.facts.tuned && model::BaseOf(node.facts.kind) == "Map") {
+        workers = std::min(workers, seen);
+      }
       stages_[i] =
           builder_.Stage(name, node.facts.kind, workers, node.facts.deterministic.value_or(true));
     }

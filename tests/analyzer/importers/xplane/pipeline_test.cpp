@@ -47,6 +47,37 @@ std::string SerialLoop(MadePlane& host) {
   return events;
 }
 
+// Three steps that wait for a map of which two threads of a pool run a call each.
+void ParallelLoop(MadePlane& host, const std::string& settings) {
+  std::string trainer;
+  std::string runner;
+  std::string pool[2];
+  for (uint64_t step = 0; step < 3; ++step) {
+    const uint64_t at = step * 10 * kMs;
+    trainer += host.Event("train", at, 9 * kMs, host.Number("step_num", step));
+    trainer += host.Event("IteratorGetNextOp::DoCompute", at, 6 * kMs);
+    trainer += Iterator(host, "Iterator::Root", 1, 0, at, 6 * kMs);
+    trainer += Iterator(host, "Iterator::Root::ParallelMapV2", 2, 1, at, 6 * kMs, settings);
+    trainer += host.Event("ParallelMapConsume", at + 6 * kMs - 1'000, 1'000);
+    for (uint64_t worker = 0; worker < 2; ++worker) {
+      const uint64_t run = 100 + 2 * step + worker;
+      const uint64_t begin = at + worker * kMs / 2;
+      runner += host.Event("ParallelMapProduce", begin, kMs / 2);
+      runner += Iterator(host, "Iterator::Root::ParallelMapV2::TFRecord", 3, 2, begin, kMs / 4);
+      runner += host.Event("FunctionRun", begin + kMs / 4, kMs / 8, host.Number("_p", run));
+      // Two pieces of one run, as the pool's threads leave them.
+      pool[worker] +=
+          host.Event("ExecutorState::Process", begin + kMs / 2, kMs / 100, host.Number("_c", run));
+      pool[worker] += host.Event("ExecutorState::Process", begin + kMs / 2 + kMs / 50, 5 * kMs,
+                                 host.Number("_c", run));
+    }
+  }
+  host.Line(1, "python", 0, trainer);
+  host.Line(2, "tf_data_iterator_resource", 0, runner);
+  host.Line(3, "tf_data_private_threadpool", 0, pool[0]);
+  host.Line(4, "tf_data_private_threadpool", 0, pool[1]);
+}
+
 }  // namespace
 
 TEST_SUITE("fast") {
@@ -79,34 +110,7 @@ TEST_SUITE("fast") {
 
   TEST_CASE("children that work in parallel are not taken from their caller's time") {
     MadePlane host("/host:CPU");
-    std::string trainer;
-    std::string runner;
-    std::string pool[2];
-    for (uint64_t step = 0; step < 3; ++step) {
-      const uint64_t at = step * 10 * kMs;
-      trainer += host.Event("train", at, 9 * kMs, host.Number("step_num", step));
-      trainer += host.Event("IteratorGetNextOp::DoCompute", at, 6 * kMs);
-      trainer += Iterator(host, "Iterator::Root", 1, 0, at, 6 * kMs);
-      trainer += Iterator(host, "Iterator::Root::ParallelMapV2", 2, 1, at, 6 * kMs,
-                          host.Number("parallelism", 2));
-      trainer += host.Event("ParallelMapConsume", at + 6 * kMs - 1'000, 1'000);
-      for (uint64_t worker = 0; worker < 2; ++worker) {
-        const uint64_t run = 100 + 2 * step + worker;
-        const uint64_t begin = at + worker * kMs / 2;
-        runner += host.Event("ParallelMapProduce", begin, kMs / 2);
-        runner += Iterator(host, "Iterator::Root::ParallelMapV2::TFRecord", 3, 2, begin, kMs / 4);
-        runner += host.Event("FunctionRun", begin + kMs / 4, kMs / 8, host.Number("_p", run));
-        // Two pieces of one run, as the pool's threads leave them.
-        pool[worker] += host.Event("ExecutorState::Process", begin + kMs / 2, kMs / 100,
-                                   host.Number("_c", run));
-        pool[worker] += host.Event("ExecutorState::Process", begin + kMs / 2 + kMs / 50, 5 * kMs,
-                                   host.Number("_c", run));
-      }
-    }
-    host.Line(1, "python", 0, trainer);
-    host.Line(2, "tf_data_iterator_resource", 0, runner);
-    host.Line(3, "tf_data_private_threadpool", 0, pool[0]);
-    host.Line(4, "tf_data_private_threadpool", 0, pool[1]);
+    ParallelLoop(host, host.Number("parallelism", 2));
     const auto read = test::ReadSpace(host.Bytes());
     REQUIRE(read.ok());
     const model::Run& run = read.value();
@@ -120,6 +124,19 @@ TEST_SUITE("fast") {
     CHECK(a.stages[map.value].busy_ns == 6 * 5'020'000);
     CHECK(!Find(run, "Root").known());
     CHECK(a.blame.front().stage == map);
+  }
+
+  TEST_CASE(
+      "a map has as many workers as it is allowed, or if it is tuned, as its pool has threads") {
+    const auto workers = [](const char* tuned) {
+      MadePlane host("/host:CPU");
+      ParallelLoop(host, host.Number("parallelism", 65) + host.Text("autotune", tuned));
+      const auto read = test::ReadSpace(host.Bytes());
+      REQUIRE(read.ok());
+      return read.value().stages[Find(read.value(), "ParallelMapV2").value].workers;
+    };
+    CHECK(workers("true") == 2);
+    CHECK(workers("false") == 65);
   }
 
   TEST_CASE("a prefetch's thread works for it, and its caller waits") {
