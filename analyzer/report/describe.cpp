@@ -477,7 +477,10 @@ Document DocumentOf(const Report& report) {
   const Pictures& pictures = report.pictures;
   add("Over time", {LanesFigure{pictures.lanes, pictures.end_ns - pictures.start_ns}, kInHtml});
   if (!report.blame.empty()) add("What the stall waited for", {BlameTable(report)});
-  if (!report.beside.empty()) add("Of that, no training", {BesideTable(report)});
+  if (!report.beside.empty()) {
+    const bool of_run = report.profiled_of != 0 || report.profiled != 0;
+    add(of_run ? "Of the run, no training" : "Of that, no training", {BesideTable(report)});
+  }
   if (!report.probe.empty()) add("What slowing each stage cost", {ProbeTable(report)});
   AddFindings(report, document);
   if (!report.stages.empty()) {

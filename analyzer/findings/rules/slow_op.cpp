@@ -2,7 +2,9 @@
 #include <algorithm>
 
 #include "analyzer/attribution/file_locks.h"
+#include "analyzer/findings/named_ops.h"
 #include "analyzer/findings/rules/rule.h"
+#include "analyzer/model/job_spec.h"
 
 namespace stallscope::findings::slow_op {
 namespace {
@@ -10,10 +12,18 @@ namespace {
 // How an op begins that is a wait for what threads of the job's own pool run.
 constexpr std::string_view kWaitsForPool = "waiting for ";
 
+// TensorFlow runs a graph's operations in threads of its own, which compute while the one that is
+// recorded waits for them.
+bool ComputesElsewhere(const Case& c, StageId stage) {
+  const LoaderId loader = c.run.stages[stage.value].loader;
+  return loader.value < c.run.loaders.size() && model::IsTfData(c.run.loaders[loader.value].info) &&
+         !OpsOfFamily(c, OpFamily::kPython) && !OpsOfFamily(c, OpFamily::kReadFile);
+}
+
 // Of its time off the CPU, as much as the stall waited for: not for a core, or for the interpreter
 // that another thread had. `share`: the op's, of step time.
 double WaitedFor(const Case& c, StageId stage, const attribution::OpUse& op, double share) {
-  if (op.ns <= 0 || share <= 0) return 0;
+  if (op.ns <= 0 || share <= 0 || ComputesElsewhere(c, stage)) return 0;
   const double off = 1 - static_cast<double>(op.cpu_ns) / static_cast<double>(op.ns);
   return std::min(off, Blamed(c, stage, {Cause::kBlocked}) / share);
 }

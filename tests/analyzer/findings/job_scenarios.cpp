@@ -104,6 +104,31 @@ TEST_SUITE("fast") {
     CHECK(Has(b.FindingOf("slow-op")->recommendation->text, "cheaper"));
   }
 
+  TEST_CASE("job: a graph's op that waits for TensorFlow's threads is to be cheaper") {
+    const auto advice = [](const char* loader, const char* op) {
+      CaseBuilder b;
+      MakeJob(b, Cause::kBlocked);
+      b.run.loaders[0].info.kind = loader;
+      AddOps(b, 0.8);
+      b.UseOf("decode").ops[0].cpu_ns = b.UseOf("decode").ops[0].ns / 10;
+      if (op != nullptr) {
+        trace::SpanClass what;
+        what.activity = trace::SpanActivity::kOperator;
+        what.name = b.Intern(op);
+        b.run.span_classes.push_back(what);
+        model::Track detail;
+        detail.info.kind = trace::TrackKind::kDetail;
+        detail.spans.Append(b.attribution.window.start_ns, 1'000,
+                            static_cast<uint16_t>(b.run.span_classes.size() - 1), ItemId::None());
+        b.run.tracks.push_back(detail);
+      }
+      return b.FindingOf("slow-op")->recommendation->text;
+    };
+    CHECK(Has(advice("tf.data.Dataset", nullptr), "cheaper"));
+    CHECK(Has(advice("tf.data.Dataset", "ReadFile"), "off the CPU"));
+    CHECK(Has(advice("DataLoader", nullptr), "off the CPU"));
+  }
+
   TEST_CASE("job: torch's own sampler is found, and names no element") {
     const auto found = [](const char* name, int steps_each, Cause cause = Cause::kCpu) {
       CaseBuilder b;

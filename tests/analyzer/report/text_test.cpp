@@ -61,6 +61,8 @@ TEST_SUITE("fast") {
     CHECK(text.find("evaluation") != std::string::npos);
     CHECK(text.find("30.0%") != std::string::npos);
     CheckFits(text);
+    report.profiled_of = 100;
+    CHECK(WriteText(DocumentOf(report)).find("Of the run, no training") != std::string::npos);
   }
 
   TEST_CASE("text: first what can be trusted, then the verdict on a line of its own") {
