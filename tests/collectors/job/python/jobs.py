@@ -161,7 +161,7 @@ class Counted(Squares):
 
     def __getitem__(this, i):
         total = 0
-        for _ in range(2000 // max(1, len(this.numbers) // 10)):
+        for _ in range(max(5, 2000 // max(1, len(this.numbers) // 10))):
             total += sum(this.numbers)
         return total
 
@@ -460,7 +460,7 @@ def zero_cheap_calls():
 
 
 def zero_dear_calls():
-    train(DataLoader(Counted(4000), batch_size=8), epochs=4)
+    train(DataLoader(Counted(40000), batch_size=8), epochs=4)
 
 
 def zero_library():
