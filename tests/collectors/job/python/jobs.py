@@ -532,7 +532,7 @@ def short_workers():
 
 
 def zero_lines():
-    train(DataLoader(Lined(), batch_size=8, collate_fn=lined_collate), epochs=8)
+    train(DataLoader(Lined(), batch_size=8, collate_fn=lined_collate), epochs=24)
 
 
 def two():
