@@ -72,7 +72,7 @@ struct Recommendation {
   std::optional<Gain> gain;
   std::optional<Measurement> measured;  // also of an unpriced one
   std::string unpriced;                 // why there is no gain, and what to record to get one
-  bool ranged = false;                  // `unpriced` names between what it may be
+  bool ranged = false;                  // `unpriced` is a range of gains
   // Only a run tells: what this is about is one thing among many, and a simulation, which draws
   // from all of them, does not see it.
   bool only_measured = false;

@@ -42,7 +42,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
       RecommendUnpriced(
           draft, "load in the job's own process, where nothing has to be sent: num_workers=0",
           LoaderSetting(c, stage.id, "num_workers", int64_t{0}),
-          WasNotPredicted("of several loaders, what one without workers gains"));
+          WasNotPredicted("what the job gains without workers"));
       drafts.push_back(std::move(draft));
       continue;
     }
