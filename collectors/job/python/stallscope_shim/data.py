@@ -313,7 +313,8 @@ def _watch_tasks(iterator, value):
 
 def _yielded(iterator, value):
     owner = iterator.__dict__.get(KEY)
-    if owner is None or not value or sys._getframe(2).f_code.co_name != "__next__":
+    handing = sys._getframe(2)  # `__next__`, two above: Written.__set__, then it
+    if owner is None or not value or handing.f_code.co_name != "__next__":
         return  # a state is being restored
     owner.index_at = None
     loader = owner.loader
@@ -338,21 +339,20 @@ def _yielded(iterator, value):
         completed = owner.arrived.pop(owner.handed, time)
         item = owner.base | owner.handed
         words += ring.release(loader.loader, item, completed, time)
-        # `data` is in the frame of `__next__`, two above: Field.__set__, then it.
-        data = sys._getframe(2).f_locals.get("data")
-        samples = _samples_of(iterator, owner.loader, data, asked)
+        samples = _samples_of(iterator, owner.loader, handing, asked)
         _here.active = None
         steps.trainer.receive(owner.feed, item, samples, time, cpu)
         ring.later(words)
         if owner.feed.chain is not None:
-            guarded(owner.feed.chain.add, data, loader.ordered or not loader.workers)
+            guarded(owner.feed.chain.add, handing.f_locals.get("data"),
+                    loader.ordered or not loader.workers)
     else:
         ring.mine().put(time, words)
         if owner.outer is not None:
             owner.outer.inner_ends(owner.base | owner.handed, time, cpu)
 
 
-def _samples_of(iterator, loader, data, asked):
+def _samples_of(iterator, loader, handing, asked):
     collated = iterator.__dict__.get("_auto_collation")
     if not collated:
         asked = None  # an element is a batch as it is
@@ -363,7 +363,7 @@ def _samples_of(iterator, loader, data, asked):
             return state.size
     elif asked is not None and iterator.__dict__.get("_dataset_kind") == 0:
         return asked  # the end of a stream is known to its worker alone
-    return steps.samples(data, collated, asked)
+    return steps.samples(handing.f_locals.get("data"), collated, asked)
 
 
 def _pay_here(loader, state, pinned, time, cpu):

@@ -179,7 +179,9 @@ class Trainer:
             loop.stays = False
         if profile.windows.makers and profile.windows.boundary(self.count + len(loop.held)):
             time, cpu = ring.now(), ring.cpu()
-        ring.mine().put(time, ())
+        here = ring.mine()
+        if here.pending:
+            here.put(time, ())
         loop.requested = time
         return time, cpu
 
