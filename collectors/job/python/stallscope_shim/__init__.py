@@ -12,6 +12,7 @@ when a framework is. Standard library only, Python 3.8 and later.
     found     loops over iterators that nobody has named, from Python 3.12 on
     api       what the module `stallscope` does: the batches, stages and steps that a job names
     spans     such stages, while they run
+    batch_size how many samples are in a batch
     call_site the call that constructs a loader, as it is written
     steps     the trainer's steps, told from evaluation
     data      PyTorch's DataLoader, in the process that iterates over it

@@ -18,7 +18,7 @@ import os
 import sys
 from _thread import _local
 
-from . import loaders, ops, probe, profile, recognize, ring, session, sight, steps, worker
+from . import batch_size, loaders, ops, probe, profile, recognize, ring, session, sight, steps, worker
 from .watch import Field, Method, Written, guarded, own, uses, wrapped
 from .worker import KEY
 
@@ -363,7 +363,7 @@ def _samples_of(iterator, loader, handing, asked):
             return state.size
     elif asked is not None and iterator.__dict__.get("_dataset_kind") == 0:
         return asked  # the end of a stream is known to its worker alone
-    return steps.samples(handing.f_locals.get("data"), collated, asked)
+    return batch_size.samples(handing.f_locals.get("data"), collated, asked)
 
 
 def _pay_here(loader, state, pinned, time, cpu):

@@ -14,7 +14,7 @@ import sys
 import weakref
 from _thread import _local
 
-from . import loaders, ops, ring, session, steps
+from . import batch_size, loaders, ops, ring, session, steps
 from .spans import Spans, stage_of
 from .watch import Instead, Method, guarded, pass_on
 
@@ -186,7 +186,7 @@ class _Pass:
 
     def _samples(self, batch):
         if self.samples is None:
-            return steps.samples(batch, True)
+            return batch_size.samples(batch, True)
         return int(self.samples(batch) if callable(self.samples) else self.samples)
 
     def _stage_words(self, name, start, end, cpu):
