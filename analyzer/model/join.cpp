@@ -32,6 +32,27 @@ std::optional<int64_t> ShiftByWallClock(const Run& profile, const Run& run) {
          (run.info.start_realtime_ns - run.info.start_ns);
 }
 
+// Of one kind, two stages are two if not as many more of that kind are between them and the
+// trainer.
+bool IsAlike(const trace::StageInfo& a, const trace::StageInfo& b) {
+  const auto nearer = [](const trace::StageInfo& stage) {
+    const auto setting = stage.settings.find(trace::kNearerTrainer);
+    return setting == stage.settings.end() ? std::string_view() : std::string_view(setting->second);
+  };
+  return a.kind == b.kind && nearer(a) == nearer(b);
+}
+
+// Null if there are none or several.
+const trace::StageInfo* OnlyOneLike(const Run& run, const trace::StageInfo& stage) {
+  const trace::StageInfo* found = nullptr;
+  for (const trace::StageInfo& other : run.stages) {
+    if (!IsAlike(other, stage)) continue;
+    if (found != nullptr) return nullptr;
+    found = &other;
+  }
+  return found;
+}
+
 // The job's function that a stage calls. Empty if it calls none, or if several nodes of the graph
 // could be this stage.
 std::string FunctionOf(const Run& run, const trace::StageInfo& stage) {
@@ -76,21 +97,38 @@ class Joiner {
   QueueId QueueOf(QueueId id) const { return id.known() ? queue_map_[id.value] : id; }
   TrackId TrackOf(TrackId id) const { return id.known() ? track_map_[id.value] : id; }
 
-  // The run's stage of this name and kind. The stage that represents the whole pipeline becomes the
-  // one that feeds the trainer.
+  // The run's stage that this one is. Names are of one profile: they number the stages of a kind
+  // that it shows. The stage that represents the whole pipeline becomes the one that feeds the
+  // trainer.
   StageId FindStage(const trace::StageInfo& stage, bool feeds_trainer) {
+    const trace::StageInfo* const only = OnlyOneLike(to_, stage);
+    if (only != nullptr && OnlyOneLike(from_, stage) != nullptr) return only->id;
     for (const trace::StageInfo& known : to_.stages) {
-      if (known.kind != stage.kind) continue;
-      if (known.name == stage.name || IsTrainer(stage)) return known.id;
+      if (IsAlike(known, stage) && (known.name == stage.name || IsTrainer(stage))) return known.id;
     }
     if (!feeds_trainer) return StageId::None();
     const auto unseen = std::find_if(to_.stages.begin(), to_.stages.end(), IsUnseen);
     if (unseen == to_.stages.end()) return StageId::None();
-    unseen->name = stage.name;
+    unseen->name = FreeName(stage.name);
     unseen->kind = stage.kind;
     unseen->workers = stage.workers;
     unseen->ordered = stage.ordered;
+    unseen->settings = stage.settings;
     return unseen->id;
+  }
+
+  // Numbered, as importers number the stages of a kind, if the name is taken.
+  std::string FreeName(const std::string& name) const {
+    const auto taken = [&](const std::string& free) {
+      return std::any_of(to_.stages.begin(), to_.stages.end(),
+                         [&](const auto& stage) { return stage.name == free; });
+    };
+    const size_t space = name.find_last_not_of("0123456789");
+    const bool numbered = space != std::string::npos && name[space] == ' ';
+    const std::string base = numbered ? name.substr(0, space) : name;
+    std::string free = name;
+    for (size_t number = 2; taken(free); ++number) free = base + " " + std::to_string(number);
+    return free;
   }
 
   bool FeedsTrainer(StageId id) const {
@@ -110,8 +148,10 @@ class Joiner {
       ours = FindStage(stage, FeedsTrainer(stage.id));
       if (ours.known() || to_.stages.size() >= trace::kMaxStages) continue;
       ours = StageId{static_cast<uint32_t>(to_.stages.size())};
+      const std::string name = FreeName(stage.name);
       to_.stages.push_back(stage);
       to_.stages.back().id = ours;
+      to_.stages.back().name = name;
       to_.stages.back().queue = QueueId::None();
       to_.stages.back().inputs.clear();
       if (!IsTrainer(stage)) to_.stages.back().loader = loader;

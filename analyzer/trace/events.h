@@ -154,6 +154,9 @@ struct CodeLines {
 
 // The kind of a stage that stands for a job's whole pipeline, whose parts only a profile shows.
 constexpr std::string_view kUnseenPipeline = "tf.data";
+// The setting that tells how many stages of its kind are between a stage and the trainer, whether
+// or not they are in the trace; without it none. A profile need not see all stages behind it.
+constexpr const char* kNearerTrainer = "nearer_trainer";
 
 struct StageInfo {
   StageId id;

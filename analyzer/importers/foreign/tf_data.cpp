@@ -25,6 +25,17 @@ size_t Depth(std::string_view path) {
   return depth;
 }
 
+// How many iterators of this one's kind take its elements, directly or through others.
+size_t NearerTrainer(const std::string& path) {
+  const std::string whole = "::" + path + "::";
+  const std::string kind = "::" + IteratorKind(path) + "::";
+  size_t found = 0;
+  for (size_t at = whole.find(kind); at != std::string::npos; at = whole.find(kind, at + 2)) {
+    ++found;
+  }
+  return found - 1;
+}
+
 class Pipeline {
  public:
   Pipeline(HostEvents& host, size_t trainer, RunBuilder& builder)
@@ -72,7 +83,7 @@ class Pipeline {
       builder_.Connect(stages_[i],
                        nodes[i].asked_by ? stages_[*nodes[i].asked_by] : trainer_stage_);
       if (nodes[i].facts.tuned) builder_.SetTuned(stages_[i]);
-      KeepSettings(stages_[i], nodes[i].facts);
+      KeepSettings(stages_[i], nodes[i]);
       // A shuffle works on its caller's thread, and has a buffer.
       if (!nodes[i].own_threads && nodes[i].facts.buffer == 0) continue;
       const QueueId queue = builder_.QueueOf(stages_[i]);
@@ -80,7 +91,8 @@ class Pipeline {
     }
   }
 
-  void KeepSettings(StageId stage, const IteratorFacts& facts) {
+  void KeepSettings(StageId stage, const IteratorNode& node) {
+    const IteratorFacts& facts = node.facts;
     const auto number = [&](const char* name, uint64_t value) {
       if (value != 0) builder_.SetSetting(stage, name, std::to_string(value));
     };
@@ -93,6 +105,7 @@ class Pipeline {
     number("cycle_length", facts.cycle_length);
     number("block_length", facts.block_length);
     number("num_shards", facts.num_shards);
+    number(trace::kNearerTrainer, NearerTrainer(node.path));
   }
 
   void MakeTrack(size_t t) {

@@ -101,6 +101,40 @@ model::Run ProfileRun(const ProfileShape& shape = {}) {
   return run;
 }
 
+// A profile of two maps with a shuffle in between, one of which it may not see.
+model::Run ProfileOfMaps(bool first, bool second) {
+  TraceBuilder trace;
+  trace.run.start_ns = kEpoch + 1200;
+  trace.run.imported_from = "xplane";
+  std::vector<StageId> maps;
+  if (first) maps.push_back(trace.Stage("Map", "Map"));
+  if (second) maps.push_back(trace.Stage(first ? "Map 2" : "Map", "Map", 1, maps));
+  const StageId trainer = trace.Stage("trainer", "trainer", 1, {maps.back()});
+  const TrackId python = trace.Thread("python", trainer);
+  Named(trace, python, "stallscope@1200", kEpoch + 1200, kEpoch + 1201);
+  for (size_t i = 0; i < maps.size(); ++i) {
+    const int64_t at = kEpoch + 1210 + 20 * static_cast<int64_t>(i);
+    trace.Work(python, maps[i], at, at + 10);
+  }
+  trace.Seal(kEpoch + 1500);
+  model::Run run = LoadedRun(trace);
+  run.format = "xplane";
+  if (first) run.stages[maps.front().value].settings[trace::kNearerTrainer] = "1";
+  return run;
+}
+
+// The functions of the work in a job's run, by time.
+std::vector<std::string> OpsIn(const model::Run& run) {
+  std::vector<std::string> names;
+  for (const model::Track& track : run.tracks) {
+    for (size_t i = 0; i < track.spans.size(); ++i) {
+      const trace::SpanClass& what = run.ClassOf(track, i);
+      if (what.activity == trace::SpanActivity::kOp) names.emplace_back(run.Text(what.name));
+    }
+  }
+  return names;
+}
+
 const model::ProfileWindow kWindow{700, 1200, 1500};
 
 StageId StageNamed(const model::Run& run, std::string_view name) {
@@ -265,6 +299,26 @@ TEST_SUITE("fast") {
     CHECK(model::NodeOf(run, run.stages.back())->function == "b");
     run.stages.pop_back();
     CHECK_FALSE(model::NodeOf(run, run.stages[0]).has_value());
+  }
+
+  TEST_CASE("join: a later window that sees one of two maps names the right one") {
+    const auto joined = [](std::vector<std::pair<bool, bool>> seen) {
+      model::Run run = JobRun(
+          true, R"([{"op": "Map", "function": "parse"}, {"op": "Map", "function": "augment"}])");
+      for (const auto& [first, second] : seen) {
+        REQUIRE(model::JoinProfile(ProfileOfMaps(first, second), kWindow, run).ok());
+      }
+      return run;
+    };
+    using Names = std::vector<std::string>;
+    CHECK(OpsIn(joined({{true, true}, {false, true}})) == Names{"parse", "augment", "augment"});
+    CHECK(OpsIn(joined({{true, true}, {true, false}})) == Names{"parse", "augment", "parse"});
+    // The second one is named first, and alone cannot be matched with a function.
+    const model::Run run = joined({{false, true}, {true, true}});
+    CHECK(OpsIn(run) == Names{"parse", "augment"});
+    CHECK(run.stages.size() == 3);
+    CHECK(StageNamed(run, "Map") != StageNamed(run, "Map 2"));
+    CHECK(run.stages[StageNamed(run, "Map").value].inputs == std::vector{StageNamed(run, "Map 2")});
   }
 
   TEST_CASE("join: a later window adds to the same stages and tracks") {

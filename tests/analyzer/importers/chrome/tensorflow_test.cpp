@@ -83,6 +83,23 @@ TEST_SUITE("fast") {
                        Iterator("Iterator::Root::Map::TensorSlice[1]")));
   }
 
+  TEST_CASE("iterators of one kind are told apart by those between them and the trainer") {
+    const auto nearer = [](const std::string& outer, const std::string& inner) {
+      const auto read = ReadText(Text("/host:CPU", Iterator(outer), Iterator(inner)));
+      REQUIRE(read.ok());
+      std::string found;
+      for (const trace::StageInfo& stage : read.value().stages) {
+        const auto setting = stage.settings.find(trace::kNearerTrainer);
+        if (setting != stage.settings.end()) found += stage.name + " " + setting->second + "; ";
+      }
+      return found;
+    };
+    CHECK(nearer("Iterator::Root::Map", "Iterator::Root::Map::Map") == "Map 1; ");
+    // Also if the trace lacks some of these.
+    CHECK(nearer("Iterator::Root::Batch", "Iterator::Root::Batch::Map::Shuffle::Map") == "Map 1; ");
+    CHECK(nearer("Iterator::Root::Map", "Iterator::Root::Map::MapAndBatch") == "");
+  }
+
   TEST_CASE("iterators with their own name and numbers are stages") {
     CheckPipeline(Text("/host:CPU", Iterator("Iterator::Map", R"("id":"3","batch_size":"8")"),
                        Iterator("Iterator::TensorSlice", R"("id":"4","parent_id":"3")")));
