@@ -65,16 +65,26 @@ int64_t MedianWork(const model::Run& run, const std::vector<model::StepInterval>
   return *middle;
 }
 
-// Of the steps at these rows: the part of their time in which the trainer has no batch.
-double Waiting(const model::Run& run, const std::vector<model::StepInterval>& intervals,
-               const std::vector<size_t>& rows) {
+StepsTake TakenBy(const model::Run& run, const std::vector<model::StepInterval>& intervals,
+                  const std::vector<size_t>& rows) {
+  StepsTake taken;
+  taken.steps = rows.size();
+  Intervals work;
   int64_t waits = 0;
   int64_t ns = 0;
   for (const size_t row : rows) {
-    waits += run.rows.steps[row].received_ns - run.rows.steps[row].requested_ns;
+    const trace::Step& step = run.rows.steps[row];
+    work.push_back({step.received_ns, step.device_done_ns});
+    taken.longest_ns = std::max(taken.longest_ns, work.back().ns());
+    waits += step.received_ns - step.requested_ns;
     ns += intervals[row].end_ns - intervals[row].start_ns;
   }
-  return ns <= 0 ? 0 : static_cast<double>(waits) / static_cast<double>(ns);
+  work = SubtractAll(UnionWithin(std::move(work), kEver), TimesBesideSteps(run, run.info.rank));
+  if (!rows.empty()) {
+    taken.work_ns = static_cast<double>(Length(work)) / static_cast<double>(rows.size());
+  }
+  if (ns > 0) taken.waiting = static_cast<double>(waits) / static_cast<double>(ns);
+  return taken;
 }
 
 // No rate includes the cost of a framework's profiler: rates use the other steps, if enough are
@@ -106,7 +116,7 @@ void SetRates(const model::Run& run, const Partition& partition, Attribution& re
   if (others.empty() || window.profiled_of == 0) return;
   std::vector<size_t> profiled(window.rows);
   std::iota(profiled.begin(), profiled.end(), window.first_row);
-  result.waits_beside = {Waiting(run, intervals, profiled), Waiting(run, intervals, others)};
+  result.beside_profile = {TakenBy(run, intervals, profiled), TakenBy(run, intervals, others)};
   const int64_t plain_ns = MedianWork(run, intervals, others);
   if (plain_ns <= 0) return;
   result.slowed_by_profiler =

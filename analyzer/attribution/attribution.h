@@ -343,10 +343,17 @@ struct Sensitivity {
   double slowed_by = 0;  // mean delay, relative to its work
 };
 
-// The trainer's waits for batches, as parts of the time of profiled steps and of the others.
-struct WaitsBeside {
-  double profiled = 0;
-  double others = 0;
+// What some of a run's steps take of the trainer.
+struct StepsTake {
+  size_t steps = 0;
+  double waiting = 0;      // for batches, as a part of their time
+  double work_ns = 0;      // from a batch to its step's end on average, evaluation left out
+  int64_t longest_ns = 0;  // of these, evaluation included
+};
+// A profile may be no sample of its run.
+struct BesideProfile {
+  StepsTake profiled;
+  StepsTake others;
 };
 
 struct Attribution {
@@ -371,7 +378,7 @@ struct Attribution {
   // By this part of its time the profiler lengthens what the trainer does with a batch; nothing if
   // the window is not of profiled steps, or the others are too few.
   std::optional<double> slowed_by_profiler;
-  std::optional<WaitsBeside> waits_beside;  // nothing: as above
+  std::optional<BesideProfile> beside_profile;  // nothing: as above
   CrossCheck cross_check;
   std::vector<Sensitivity> sensitivities;  // by stage; empty unless the recording slowed stages
   std::vector<std::string> limits;         // what this trace cannot show

@@ -88,8 +88,9 @@ CounterGrowth GrowthOf(const Case& c, std::string_view name) {
 
 // The share from which a category is worth a change. In a balanced run a small one is not, but two
 // large ones that are alike are balanced, too.
-double BarFor(Bound bound) {
-  switch (bound) {
+double BarFor(const Verdict& verdict) {
+  if (verdict.beside_profile) return 2;
+  switch (verdict.bound) {
     case Bound::kInput:
     case Bound::kTransfer:
     case Bound::kLaunch:
@@ -151,9 +152,7 @@ double BlamedForWork(const Case& c, StageId stage) {
   return Blamed(c, stage) - Blamed(c, stage, {Cause::kOrder, Cause::kBuffer});
 }
 
-bool Worth(const Case& c, Category category) {
-  return Share(c, category) >= BarFor(c.verdict.bound);
-}
+bool Worth(const Case& c, Category category) { return Share(c, category) >= BarFor(c.verdict); }
 
 bool BusyBetweenLaunches(const Case& c) {
   const auto& idle = c.attribution.idle;

@@ -6,11 +6,7 @@
 #include <array>
 #include <cmath>
 #include <map>
-#include <numeric>
 
-#include "analyzer/attribution/beside.h"
-#include "analyzer/attribution/intervals.h"
-#include "analyzer/attribution/window.h"
 #include "analyzer/findings/thresholds.h"
 #include "analyzer/words/words.h"
 
@@ -396,57 +392,74 @@ std::optional<Category> CategoryOf(Bound bound) {
   return std::nullopt;
 }
 
-// From a step's batch to its end, without evaluation and checkpoints; the mean of the rows.
-double MeanWork(const model::Run& run, const std::vector<size_t>& rows) {
-  attribution::Intervals work;
-  for (const size_t row : rows) {
-    work.push_back({run.rows.steps[row].received_ns, run.rows.steps[row].device_done_ns});
-  }
-  work = attribution::UnionWithin(std::move(work), attribution::kEver);
-  work = attribution::SubtractAll(work, attribution::TimesBesideSteps(run, run.info.rank));
-  return static_cast<double>(attribution::Length(work)) / static_cast<double>(rows.size());
+// The profiled steps need not wait where the others do: beside a full buffer, say.
+std::string WhereOthersWait(const attribution::BesideProfile& beside) {
+  const auto& [profiled, others] = beside;
+  if (profiled.waiting >= kHighShare || others.waiting - profiled.waiting < kUnlikeWaits) return "";
+  return fmt::format(
+      "the {} profiled steps wait for their batches for {} of the time, the {} others for {}",
+      profiled.steps, words::Percent(profiled.waiting), others.steps,
+      words::Percent(others.waiting));
 }
 
 // What the other steps' time is for is not in the profile. Keras waits for a batch within its step,
 // which shows it as work: an epoch's first step may fill a buffer.
-std::string WhyOthersTakeLonger(const model::Run& run, const Attribution& attribution) {
-  const attribution::Window& window = attribution.window;
-  if (window.profiled_of == 0 || window.rows == 0) return "";
-  const std::vector<size_t> others =
-      attribution::UnprofiledRows(run, model::StepIntervals(run), window);
-  if (others.empty()) return "";
-  std::vector<size_t> profiled(window.rows);
-  std::iota(profiled.begin(), profiled.end(), window.first_row);
-  const double work = MeanWork(run, profiled);
-  const double of_others = MeanWork(run, others);
-  if (of_others <= 0 || 1 - work / of_others < kUnlikeWaits) return "";
-  int64_t longest = 0;
-  for (const size_t row : others) {
-    const trace::Step& step = run.rows.steps[row];
-    longest = std::max(longest, step.device_done_ns - step.received_ns);
-  }
+std::string WhereOthersTakeLonger(const attribution::BesideProfile& beside) {
+  const auto& [profiled, others] = beside;
+  if (others.work_ns <= 0 || 1 - profiled.work_ns / others.work_ns < kUnlikeWaits) return "";
   return fmt::format(
       "the {} profiled steps take {} each, the {} others {} on average, and up to {}: what they do "
       "in that time is not in the profile",
-      profiled.size(), words::Duration(work), others.size(), words::Duration(of_others),
-      words::Duration(longest));
+      profiled.steps, words::Duration(profiled.work_ns), others.steps,
+      words::Duration(others.work_ns), words::Duration(others.longest_ns));
 }
 
-// Something that only the profiled steps have: a full buffer, say.
-std::string WhyProfiledAreUnlike(const model::Run& run, const Attribution& attribution) {
-  if (Fraction(attribution, Category::kInputStall) < kHighShare) {
-    std::string longer = WhyOthersTakeLonger(run, attribution);
-    if (!longer.empty()) return longer;
+// Judges a run of which the profiled steps are no sample; false where they may be one. The waits of
+// the others are recorded, but not what they are for.
+bool JudgeBeside(const Attribution& attribution, Verdict& verdict) {
+  if (!attribution.beside_profile.has_value()) return false;
+  std::string unlike = WhereOthersWait(*attribution.beside_profile);
+  if (!unlike.empty()) {
+    verdict.bound = Bound::kInput;
+    verdict.beside_profile = true;
+    verdict.confidence = 1;
+    Doubt(kStrongDoubt, unlike + ": what they wait for is not in the profile", verdict);
+    return true;
   }
-  const auto& waits = attribution.waits_beside;
-  if (!waits.has_value() || waits->profiled >= kHighShare ||
-      waits->others - waits->profiled < kUnlikeWaits) {
-    return "";
+  if (Fraction(attribution, Category::kInputStall) >= kHighShare) return false;
+  unlike = WhereOthersTakeLonger(*attribution.beside_profile);
+  if (unlike.empty()) return false;
+  verdict.doubts.push_back(std::move(unlike));
+  return true;
+}
+
+void JudgeByShares(const model::Run& run, const Attribution& attribution, Verdict& verdict) {
+  const auto candidates = Candidates(attribution);
+  verdict.confidence = 1;
+  verdict.bound = BoundOf(attribution, candidates);
+  verdict.also = AlsoOf(attribution, candidates, verdict.bound);
+  DoubtTheBound(attribution, candidates, verdict);
+  if (verdict.bound == Bound::kInput) NameTheStage(run, attribution, verdict);
+  CheckBySensitivity(run, attribution, verdict);
+}
+
+// However it was judged: few steps, or part of the run is missing.
+void DoubtTheRecording(const Attribution& attribution, size_t steps, double lost,
+                       Verdict& verdict) {
+  // Of a wait for a batch the other steps show as much as the profiled ones.
+  const auto& seen = attribution.window.profiled;
+  const bool by_profile = seen.has_value() && verdict.bound != Bound::kInput;
+  const size_t judged = by_profile ? std::min(steps, seen->rows) : steps;
+  if (judged < kManySteps) {
+    Doubt(0.5 + 0.5 * static_cast<double>(judged) / kManySteps,
+          fmt::format("only {} steps are {}", judged,
+                      by_profile || attribution.window.profiled_of != 0 ? "profiled" : "recorded"),
+          verdict);
   }
-  return fmt::format(
-      "the {} profiled steps wait for their batches for {} of the time, the {} others for {}",
-      attribution.window.steps, words::Percent(waits->profiled), attribution.rate_steps,
-      words::Percent(waits->others));
+  if (lost > 0) Doubt(1 - lost, fmt::format("{:.1f}% of the run is missing", 100 * lost), verdict);
+  if (attribution.cpu.steal.value_or(0) > 0.05) {
+    Doubt(kPlainDoubt, "other machines took more than 5% of the cores' time", verdict);
+  }
 }
 
 Verdict VerdictOn(const model::Run& run, const Attribution& attribution) {
@@ -462,31 +475,10 @@ Verdict VerdictOn(const model::Run& run, const Attribution& attribution) {
     verdict.doubts.push_back("it is unknown when the trainer waited for a batch");
   } else if (lost > kBearableLoss) {
     verdict.doubts.push_back(fmt::format("{:.0f}% of the run is missing", 100 * lost));
-  } else if (std::string unlike = WhyProfiledAreUnlike(run, attribution); !unlike.empty()) {
-    verdict.doubts.push_back(std::move(unlike));
   } else {
-    const auto candidates = Candidates(attribution);
-    verdict.confidence = 1;
-    verdict.bound = BoundOf(attribution, candidates);
-    verdict.also = AlsoOf(attribution, candidates, verdict.bound);
-    DoubtTheBound(attribution, candidates, verdict);
-    if (verdict.bound == Bound::kInput) NameTheStage(run, attribution, verdict);
-    CheckBySensitivity(run, attribution, verdict);
-    // Of a wait for a batch the other steps show as much as the profiled ones.
-    const auto& seen = attribution.window.profiled;
-    const bool by_profile = seen.has_value() && verdict.bound != Bound::kInput;
-    const size_t judged = by_profile ? std::min(steps, seen->rows) : steps;
-    if (judged < kManySteps) {
-      Doubt(
-          0.5 + 0.5 * static_cast<double>(judged) / kManySteps,
-          fmt::format("only {} steps are {}", judged,
-                      by_profile || attribution.window.profiled_of != 0 ? "profiled" : "recorded"),
-          verdict);
-    }
-    if (lost > 0)
-      Doubt(1 - lost, fmt::format("{:.1f}% of the run is missing", 100 * lost), verdict);
-    if (attribution.cpu.steal.value_or(0) > 0.05) {
-      Doubt(kPlainDoubt, "other machines took more than 5% of the cores' time", verdict);
+    if (!JudgeBeside(attribution, verdict)) JudgeByShares(run, attribution, verdict);
+    if (verdict.bound != Bound::kInconclusive) {
+      DoubtTheRecording(attribution, steps, lost, verdict);
     }
   }
   verdict.text = TextOf(run, verdict);

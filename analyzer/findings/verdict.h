@@ -39,6 +39,9 @@ struct Verdict {
   // gain; a lack of cores first where that takes more than what bounds the run. Empty where nothing
   // does.
   std::string also;
+  // By the steps beside a profile: what the input waits for is unknown, and shares of step time are
+  // of other steps.
+  bool beside_profile = false;
 };
 
 // A recording that slowed its stages (attribution::Sensitivity) checks the verdict. If they

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analyzer/findings/thresholds.h"
 #include "analyzer/report/report.h"
 #include "analyzer/words/words.h"
 #include "gui/viewmodel/findings.h"
@@ -46,6 +47,10 @@ std::string Sentence(const report::Report& report) {
   };
   switch (verdict.bound) {
     case findings::Bound::kInput: {
+      if (FractionOf(report, Category::kInputStall) < findings::kHighShare &&
+          !verdict.cause.has_value()) {
+        return "The trainer waits for input, but hardly while the profiler is open.";
+      }
       std::string text =
           "The trainer waits for input " + share(Category::kInputStall) + " of the time";
       if (!verdict.stage.empty()) text += ", mostly for " + verdict.stage;

@@ -1,4 +1,4 @@
-// No answer, and what to record to get one.
+// No answer, or not by which stage, and what to record to get one.
 #include "analyzer/findings/rules/rule.h"
 #include "analyzer/model/job_spec.h"
 #include "analyzer/model/python_command.h"
@@ -20,7 +20,7 @@ std::string WhyNoSteps(const model::Run& run) {
 }
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
-  if (c.verdict.bound != Bound::kInconclusive) return;
+  if (c.verdict.bound != Bound::kInconclusive && !c.verdict.beside_profile) return;
   const auto& quality = c.run.quality;
   std::string what = "record at least 20 steps after the warm-up";
   if (quality.dropped > 0) {
@@ -35,7 +35,9 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
     what = "the trace has no steps: " + WhyNoSteps(c.run);
   }
   Draft draft =
-      About(c, StageId::None(), 0, "this trace does not show what bounds the run: " + what);
+      About(c, StageId::None(), 0,
+            fmt::format("this trace does not show what {}: {}",
+                        c.verdict.beside_profile ? "the input waits for" : "bounds the run", what));
   draft.finding.severity = Severity::kInfo;
   drafts.push_back(std::move(draft));
 }

@@ -150,7 +150,8 @@ void PrintMachine(const attribution::Attribution& a, Printer& p) {
 std::string Printed(const attribution::Attribution& attribution) {
   const auto& [window, timelines, steps, breakdown, blame, beside, stragglers, stages, devices,
                kernels, idle, cpu, memory, processes, arithmetic, throughput, step_ns, rate_steps,
-               slowed_by_profiler, waits_beside, cross_check, sensitivities, limits] = attribution;
+               slowed_by_profiler, beside_profile, cross_check, sensitivities, limits] =
+      attribution;
   static_cast<void>(std::tie(window, timelines, steps, breakdown, blame, stragglers, stages,
                              devices, kernels, idle, cpu, memory, processes, arithmetic));
   Printer p;
@@ -163,7 +164,11 @@ std::string Printed(const attribution::Attribution& attribution) {
   }
   p.Line("throughput", throughput);
   p.Line("step_ns", step_ns, rate_steps, slowed_by_profiler);
-  if (waits_beside) p.Line("waits_beside", waits_beside->profiled, waits_beside->others);
+  if (beside_profile) {
+    const auto& [profiled, others] = *beside_profile;
+    p.Line("beside_profile", profiled.steps, profiled.waiting, profiled.work_ns,
+           profiled.longest_ns, others.steps, others.waiting, others.work_ns, others.longest_ns);
+  }
   const auto& [by_capacity, agrees, text] = cross_check;
   p.Line("cross_check", by_capacity, agrees, text);
   for (const auto& [stage, mean, low, high, bounded, windows, slowed_by] : sensitivities) {

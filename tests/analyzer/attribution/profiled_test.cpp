@@ -179,11 +179,24 @@ TEST_SUITE("fast") {
     CHECK(Says(a, "from the 4 steps that it recorded"));
     // 80 after the batch has come, in place of 58.
     CHECK(*a.slowed_by_profiler == doctest::Approx(80.0 / 58 - 1));
-    REQUIRE(a.waits_beside.has_value());
-    CHECK(a.waits_beside->profiled == doctest::Approx(40.0 / 120));
-    CHECK(a.waits_beside->others == doctest::Approx(40.0 / 98));
+    REQUIRE(a.beside_profile.has_value());
+    CHECK(a.beside_profile->profiled.waiting == doctest::Approx(40.0 / 120));
+    CHECK(a.beside_profile->others.waiting == doctest::Approx(40.0 / 98));
+    CHECK(a.beside_profile->profiled.work_ns == doctest::Approx(80));
+    CHECK(a.beside_profile->others.work_ns == doctest::Approx(58));
     CHECK(Says(a, "which take 38% longer than the others once they have their batch"));
     CHECK(!Says(a, "evaluation and checkpoints"));
+  }
+
+  TEST_CASE("profiled: what the others do with a batch is without their evaluation") {
+    ProfiledJob job(true, kStep);
+    job.AddDevice();
+    job.Named(job.main, "evaluation", trace::SpanActivity::kEvaluation, kStopped + 50 + 40,
+              kStopped + 50 + kStep);
+    const Attribution a = Attribute(job.Take());
+    REQUIRE(a.beside_profile.has_value());
+    const auto others = static_cast<double>(a.beside_profile->others.steps);
+    CHECK(a.beside_profile->others.work_ns == doctest::Approx(58 * (others - 1) / others));
   }
 
   TEST_CASE(

@@ -175,6 +175,12 @@ std::vector<Scenario> RunScenarios() {
          b.spec.transfer.pinned = false;
          b.attribution.devices[0].copies[0].memory = trace::CopyMemory::kPageable;
        }},
+      {"inconclusive", "judged by the steps beside a profile",
+       [](CaseBuilder& b) {
+         b.verdict.bound = Bound::kInput;
+         b.verdict.beside_profile = true;
+       },
+       "by their shares", [](CaseBuilder& b) { b.verdict.beside_profile = false; }},
       {"inconclusive", "two steps", [](CaseBuilder& b) { b.verdict.bound = Bound::kInconclusive; },
        "enough of them", [](CaseBuilder& b) { b.verdict.bound = Bound::kBalanced; }},
   };

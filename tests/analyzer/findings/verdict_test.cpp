@@ -65,32 +65,6 @@ struct Facts {
   Verdict Judged() const { return VerdictOn(run, a); }
 };
 
-// 48 steps of 100 us, of which those from 20 to 27 are profiled; of the others, each fifth takes as
-// long as given: for an evaluation, or for nothing that the trace shows.
-model::Run LongStepsBeside(int64_t longest_ns, bool evaluates) {
-  constexpr int64_t kStep = 100'000;
-  model::Run run;
-  run.strings = {"stallscope: profiler start", "stallscope: profiler stop", "evaluation"};
-  for (uint32_t i = 0; i < 3; ++i) {
-    trace::SpanClass& what = run.span_classes.emplace_back();
-    what.name = {i};
-    what.activity = i == 2 ? trace::SpanActivity::kEvaluation : trace::SpanActivity::kAnnotation;
-  }
-  run.tracks.resize(2);
-  trace::SpanColumns& spans = run.tracks[1].spans;
-  int64_t now = 0;
-  for (uint64_t k = 0; k < 48; ++k) {
-    const bool profiled = k >= 20 && k < 28;
-    const int64_t ns = !profiled && k % 5 == 4 ? longest_ns : kStep;
-    if (k == 20) spans.Append(now, 1, 0, ItemId::None());
-    if (evaluates && ns > kStep) spans.Append(now + kStep, ns - kStep, 2, ItemId::None());
-    if (k == 27) spans.Append(now + ns - 1, 1, 1, ItemId::None());
-    run.rows.steps.push_back({k, now, now, now, now + ns, {}, TrackId{1}, 1, 0});
-    now += ns;
-  }
-  return run;
-}
-
 std::string Text(const Shares& shares) { return Facts(shares).Judged().text; }
 
 bool Doubts(const Verdict& verdict, const std::string& words) {
@@ -271,38 +245,39 @@ TEST_SUITE("fast") {
     CHECK(empty.Judged().text == "inconclusive");
   }
 
-  TEST_CASE("profiled steps that hardly wait stand for no others that do: inconclusive") {
-    Facts facts({.compute = 95'000, .input = 2'000}, 8);
-    facts.a.window.profiled_of = 63;
-    facts.a.rate_steps = 55;
-    const auto bound = [&](double profiled, double others) {
-      facts.a.waits_beside = {profiled, others};
-      return VerdictOn(facts.run, facts.a).bound;
+  TEST_CASE("profiled steps that hardly wait stand for no others that do: input-bound") {
+    Facts facts({.compute = 95'000, .input = 2'000}, 20);
+    const auto judged = [&](double profiled, double others) {
+      facts.a.beside_profile = {{8, profiled, 95'000, 95'000}, {55, others, 95'000, 95'000}};
+      return VerdictOn(facts.run, facts.a);
     };
-    CHECK(bound(0.02, 0.9) == Bound::kInconclusive);
-    CHECK(VerdictOn(facts.run, facts.a).doubts.front() ==
+    const Verdict verdict = judged(0.02, 0.9);
+    CHECK(verdict.text == "input-bound");
+    CHECK(!verdict.stage.known());
+    CHECK(verdict.beside_profile);
+    CHECK(verdict.confidence == Approx(0.7));
+    CHECK(verdict.doubts.front() ==
           "the 8 profiled steps wait for their batches for 2.0% of the time, the 55 others for "
-          "90.0%");
-    CHECK(bound(0.02, 0.2) == Bound::kCompute);
-    CHECK(bound(0.4, 0.9) == Bound::kCompute);  // they wait, too
+          "90.0%: what they wait for is not in the profile");
+    CHECK(judged(0.02, 0.2).text == "compute-bound");
+    CHECK(judged(0.4, 0.9).text == "compute-bound");  // they wait, too
+    facts.a.window.steps = 8;
+    CHECK(judged(0.02, 0.9).confidence == Approx(0.7 * 0.7));
   }
 
   TEST_CASE("profiled steps stand for no others that take much longer: inconclusive") {
-    const auto judged = [](int64_t longest_ns, bool evaluates) {
-      Facts facts({.compute = 99'000}, 8);
-      facts.run = LongStepsBeside(longest_ns, evaluates);
-      facts.a.window.first_row = 20;
-      facts.a.window.rows = 8;
-      facts.a.window.profiled_of = 48;
+    const auto judged = [](double of_others, int64_t input) {
+      Facts facts({.compute = 99'000 - input, .input = input}, 8);
+      facts.a.beside_profile = {{8, 0, 100'000, 100'000}, {40, 0, of_others, 1'000'000}};
       return VerdictOn(facts.run, facts.a);
     };
-    const Verdict unlike = judged(1'000'000, false);
+    const Verdict unlike = judged(280'000, 0);
     CHECK(unlike.bound == Bound::kInconclusive);
     CHECK(unlike.doubts.front() ==
           "the 8 profiled steps take 100 us each, the 40 others 280 us on average, and up to 1.00 "
           "ms: what they do in that time is not in the profile");
-    CHECK(judged(200'000, false).bound == Bound::kCompute);
-    CHECK(judged(1'000'000, true).bound == Bound::kCompute);
+    CHECK(judged(120'000, 0).bound == Bound::kCompute);
+    CHECK(judged(280'000, 30'000).bound == Bound::kInput);
   }
 
   TEST_CASE("confidence falls below 20 steps") {
