@@ -352,6 +352,9 @@ void CheckEvaluation(const Case& c, const std::vector<LoaderId>& loaders,
   drafts.push_back(std::move(draft));
 }
 
+constexpr std::string_view kIfFlagsAreParsed =
+    ", which grain starts only if the job has parsed absl's flags (absl.app.run)";
+
 // What a loader of another library loads with, and what it is called there.
 struct Helpers {
   std::string_view knob;
@@ -407,13 +410,15 @@ void CheckLoop(const Case& c, StageId stage, const model::Loader& loader,
   const double share = Blamed(c, stage, kAnyWork);
   const bool waits = Blamed(c, stage, {Cause::kIo, Cause::kBlocked}) > share / 2;
   const std::optional<Helpers> helpers = HelpersOf(loader, use, waits, alone);
-  if (!alone && !helpers) return;
-  const int64_t now = alone ? 0 : helpers->now;
+  // Those of grain that read ahead share the interpreter lock; its processes are another call.
+  const bool can_start_processes = !alone && !waits && model::IsGrain(loader.info);
+  if (!alone && !helpers && !can_start_processes) return;
+  const int64_t now = alone || !helpers ? 0 : helpers->now;
   int64_t wanted = now == 0 ? WorkersToHide(share) : MoreWorkers(share, now, use.utilization);
   if (!waits) {
     wanted = std::min(wanted, CoresOfRank(c));
   }
-  if (wanted <= now) return;
+  if (wanted <= now || (can_start_processes && wanted < 2)) return;
   const std::string name = NameOf(c, stage);
   Draft draft = About(
       c, stage, share,
@@ -436,7 +441,7 @@ void CheckLoop(const Case& c, StageId stage, const model::Loader& loader,
     }
     std::string what = fmt::format("load in {} {}", wanted, helpers->name);
     if (now == 0 && helpers->knob == "num_workers" && model::IsGrain(loader.info)) {
-      what += ", which grain starts only if the job has parsed absl's flags (absl.app.run)";
+      what += kIfFlagsAreParsed;
     }
     Patch patch = LoaderSetting(c, stage, helpers->knob, wanted);
     const bool reads = helpers->knob == "threads" && model::IsGrain(loader.info);
@@ -447,6 +452,12 @@ void CheckLoop(const Case& c, StageId stage, const model::Loader& loader,
     }
     RecommendUnpriced(draft, what, std::move(patch),
                       WasNotPredicted(fmt::format("what more {} cost and gain", helpers->name)));
+  } else if (can_start_processes) {
+    RecommendUnpriced(draft,
+                      fmt::format("load in {} processes{}: threads share the trainer's "
+                                  "interpreter lock",
+                                  wanted, kIfFlagsAreParsed),
+                      Patch(), WasNotPredicted("what processes cost and gain"));
   } else {
     RecommendUnpriced(draft,
                       waits ? "prepare the next batches in a background thread: the work is mostly "

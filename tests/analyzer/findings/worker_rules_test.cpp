@@ -312,7 +312,12 @@ TEST_SUITE("fast") {
     // More of those that there are.
     const char* const threads = R"({"threads":2,"prefetch":64})";
     CHECK(patch(Cause::kBlocked, false, threads) == Patch{{SetTo("loader.threads", int64_t{4})}});
-    CHECK_FALSE(found(Cause::kCpu, false, threads));
+    // They share the interpreter lock; processes are another call of the job's.
+    const auto behind = found(Cause::kCpu, false, threads);
+    REQUIRE(behind);
+    CHECK(Has(behind->recommendation->text, "load in 2 processes"));
+    CHECK(Has(behind->recommendation->code.grain, "mp_prefetch"));
+    CHECK(behind->recommendation->patch == Patch());
     const char* const processes = R"({"num_workers":2})";
     CHECK(patch(Cause::kCpu, false, processes) == Patch{{SetTo("loader.num_workers", int64_t{4})}});
     const auto said = [&](const char* settings) {
