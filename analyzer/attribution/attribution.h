@@ -258,6 +258,11 @@ struct DeviceIdle {
 constexpr double kOthersDisturb = 0.10;
 // From here on, threads that are ready without a core are more than the scheduler's usual delay.
 constexpr double kLacksCores = 0.05;
+// A process that uses less of a core for loading does not load.
+constexpr double kLoads = 0.1;
+// Other threads take part if they use this much of what loading uses: behind a step, those of a
+// math library go on spinning for a while.
+constexpr double kThreadsLoad = 0.5;
 
 struct CpuUse {
   double cores = 0;                        // that the run could use: affinity and quota
@@ -273,7 +278,16 @@ struct CpuUse {
   // with a recording each, where the others' recordings are such programs.
   std::optional<double> others;
   bool others_are_ranks = false;  // of the same job, in part
+  // Cores that the recorded threads of a DataLoader's processes used to load, and that all other
+  // threads of these processes used meanwhile. What the trainer does is no part of either.
+  std::optional<double> loading;
+  std::optional<double> beside_loading;
 
+  // A math library's threads, say, load with it: each worker would have such threads.
+  bool LoadsInThreads() const {
+    return loading.value_or(0) >= kLoads &&
+           beside_loading.value_or(0) >= kThreadsLoad * loading.value_or(0);
+  }
   // That share was large, and the run's own threads lacked cores meanwhile: others may also have
   // had cores that this run could not use, or did not need.
   bool OthersDisturb() const {

@@ -10,8 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/attribution/beside.h"
 #include "analyzer/attribution/intervals.h"
 #include "analyzer/base/units.h"
+#include "analyzer/model/job_spec.h"
 #include "analyzer/model/ranks.h"
 
 namespace stallscope::attribution {
@@ -391,6 +393,75 @@ std::optional<double> RunWaitOfTrainers(const model::Run& run, const Window& win
   return std::min(1.0, sum / static_cast<double>(trainers.size()));
 }
 
+// The stage is of a DataLoader that feeds the steps.
+bool FeedsSteps(const model::Run& run, StageId stage) {
+  const LoaderId loader = run.stages[stage.value].loader;
+  if (loader.value >= run.loaders.size()) return false;
+  return run.loaders[loader.value].steps > 0 && model::IsDataLoader(run.loaders[loader.value].info);
+}
+
+bool OnlyDataLoaders(const model::Run& run) {
+  return !run.loaders.empty() &&
+         std::all_of(run.loaders.begin(), run.loaders.end(),
+                     [](const model::Loader& loader) { return model::IsDataLoader(loader.info); });
+}
+
+// Of the window, what the trainer does with its batches, and beside its steps.
+double PartOfTraining(const model::Run& run, const Window& window) {
+  Intervals trains = TimesBesideSteps(run, run.info.rank);
+  for (size_t row = window.first_row; row < window.first_row + window.rows; ++row) {
+    trains.push_back({run.rows.steps[row].received_ns, run.rows.steps[row].device_done_ns});
+  }
+  trains = UnionWithin(std::move(trains), {window.start_ns, window.end_ns});
+  return static_cast<double>(Length(trains)) / static_cast<double>(window.ns());
+}
+
+// Sets what the processes of a DataLoader used to load. One that trains, too, does one or the
+// other.
+void TakeLoading(const model::Run& run, const Window& window, const CounterRates& counters,
+                 CpuUse& use) {
+  if (run.imported() || window.rows == 0 || window.ns() <= 0 || !run.step_ranks.empty()) return;
+  // On average over the window, in part of which a process may not have been there.
+  const auto cores = [&](const std::string& name, uint32_t rank) {
+    const auto rate = counters.Rate(name, rank);
+    const auto sampled = counters.Sampled(name, rank);
+    if (!rate || !sampled) return 0.0;
+    const Interval within = {std::max(sampled->start_ns, window.start_ns),
+                             std::min(sampled->end_ns, window.end_ns)};
+    return *rate * static_cast<double>(std::max<int64_t>(0, within.ns())) /
+           static_cast<double>(window.ns());
+  };
+  const TrackId trainer = run.rows.steps[window.first_row].track;
+  const ProcessId trains =
+      trainer.known() ? run.tracks[trainer.value].info.process : ProcessId::None();
+  std::map<ProcessId, double> used;  // cores, by recorded threads
+  std::set<ProcessId> load;
+  for (const model::Track& track : run.tracks) {
+    const trace::TrackInfo& info = track.info;
+    const bool thread = info.kind == trace::TrackKind::kThread;
+    if (!thread || info.process.value >= run.processes.size()) continue;
+    used[info.process] +=
+        cores(std::string(kThread) + std::to_string(info.thread) + ".on_cpu", track.rank);
+    if (info.stage.known() && FeedsSteps(run, info.stage)) load.insert(info.process);
+    if (info.id == trainer && OnlyDataLoaders(run)) load.insert(info.process);
+  }
+  double loading = 0;
+  double beside = 0;
+  for (const ProcessId process : load) {
+    const double all =
+        cores("process" + std::to_string(run.processes[process.value].pid) + ".cpu", run.info.rank);
+    const double training = process == trains ? PartOfTraining(run, window) : 0;
+    const double loads = used[process] - training;
+    if (all == 0 || loads < kLoads) continue;
+    loading += loads;
+    // While it trains, other threads may use all of the other cores.
+    beside += std::max(0.0, all - used[process] - training * std::max(0.0, use.cores - 1));
+  }
+  if (loading == 0) return;
+  use.loading = loading;
+  use.beside_loading = beside;
+}
+
 // What all cores did, and what the hypervisor took, without what this program burned. Of a machine
 // with more cores than the run may use, its share.
 std::optional<double> PartOfOthers(const trace::HostInfo& host, const std::optional<double>& busy,
@@ -418,6 +489,7 @@ CpuUse UseOfCpu(const model::Run& run, const Window& window, const CounterRates&
   // A job has several processes, and only its threads are counted.
   if (!use.run_wait.has_value()) use.run_wait = counters.RateOfThreads("run_wait", rank);
   use.trainer_run_wait = RunWaitOfTrainers(run, window, counters);
+  TakeLoading(run, window, counters, use);
   use.throttled = counters.Rate("cgroup.throttled", rank);
   use.steal = counters.Rate("cpu.steal", rank);
   if (use.steal.has_value() && host.cores_online > 0) *use.steal /= host.cores_online;

@@ -416,6 +416,11 @@ std::vector<SourceChange> SourceChangesOf(const model::Run& run, const Patch& pa
     AddSetting(*loader, {set->path.substr(dot + 1), set->value}, patch, *file);
   }
   for (const FileChange& file : files) changes.push_back(ChangeOf(file, run.info));
+  for (const auto& change : patch.changes) {
+    const auto* const set = std::get_if<SetChange>(&change);
+    if (set == nullptr || set->path != "job.threads" || changes.empty()) continue;
+    changes.front().by_hand.push_back("before Python starts: export " + ThreadSettings(set->value));
+  }
   return changes;
 }
 

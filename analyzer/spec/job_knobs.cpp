@@ -6,6 +6,15 @@
 
 namespace stallscope {
 
+std::string ThreadSettings(std::string_view threads) {
+  std::string settings;
+  for (const std::string_view variable : kThreadVariables) {
+    if (!settings.empty()) settings += ' ';
+    settings.append(variable).append("=").append(threads);
+  }
+  return settings;
+}
+
 bool IsOtherLoaderKnob(std::string_view field) {
   return std::find(kOtherLoaderKnobs.begin(), kOtherLoaderKnobs.end(), field) !=
          kOtherLoaderKnobs.end();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <string>
 #include <string_view>
 
 namespace stallscope {
@@ -12,6 +13,8 @@ namespace stallscope {
 inline constexpr std::array<std::string_view, 5> kThreadVariables = {
     "OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS"};
+// "OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 ...", as a shell exports them.
+std::string ThreadSettings(std::string_view threads);
 
 // Settings that a DataLoader does not have by itself: a loader has those that `LoaderSpec::knobs`
 // lists.

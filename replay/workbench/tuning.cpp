@@ -166,11 +166,7 @@ std::vector<std::pair<std::string, std::string>> TuneSubject::HowToSet(const Spe
                                    call->second + ")");
   }
   if (best.job.threads != spec_.job.threads) {
-    std::string variables;
-    for (const std::string_view variable : kThreadVariables) {
-      variables += fmt::format("{}{}={}", variables.empty() ? "" : " ", variable, best.job.threads);
-    }
-    lines.emplace_back("export", std::move(variables));
+    lines.emplace_back("export", ThreadSettings(std::to_string(best.job.threads)));
   }
   return lines;
 }

@@ -20,6 +20,9 @@ constexpr double kOrderDoubt = 0.02;
 constexpr double kHelpersDoubt = 0.05;  // threads and processes of grain make parts of batches
 // Workers times the part of their work that holds a lock: from here on they take turns.
 constexpr double kTurns = 1.1;
+constexpr const char* kLoadsInThreads =
+    "other threads of the process, probably a math library's, help to load, and one run does not "
+    "show what each of them gains";
 
 class JobComparison {
  public:
@@ -154,6 +157,9 @@ class JobComparison {
     }
     Doubt(kProcessesDoubt * Doublings(before.num_workers, now.num_workers));
     if ((now.num_workers == 0) != (before.num_workers == 0)) Doubt(kMovedDoubt);
+    if (before.num_workers == 0 && costs.loads_in_threads) {
+      return Cannot(name + ".num_workers", kLoadsInThreads);
+    }
     if (now.num_workers > 0 && !costs.sends) {
       Doubt(0, name +
                    ".num_workers: a recording without workers does not show what starting them and "
@@ -186,6 +192,7 @@ class JobComparison {
   void CompareThreads() {
     const int64_t now = to_.job.threads;
     if (now == recorded_.spec.job.threads || now == 0) return;
+    if (costs_.loads_in_threads) return Cannot("job.threads", kLoadsInThreads);
     if (!costs_.math_threads_set.empty()) {
       if (change_.unpriceable.empty()) {
         change_.unpriceable = fmt::format(

@@ -410,8 +410,9 @@ void JobReader::TakeExtras() {
   if (costs_.math_ns < kShared * step_ns) costs_.math_ns = 0;
   costs_.main_extra_ns = extra - costs_.math_ns;
   // The library's threads share work evenly: what is more than the main one's is spinning, which
-  // ends where cores are scarce.
+  // ends where cores are scarce, or they load batches.
   costs_.math_ns = std::min(costs_.math_ns, step_ns * static_cast<double>(costs_.math_threads - 1));
+  costs_.loads_in_threads = attribution_.cpu.LoadsInThreads();
 }
 
 void JobReader::TakeMemory() {

@@ -49,6 +49,17 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
   if (c.attribution.cpu.throttled.value_or(0) > 0) {
     ShowCounter(draft, c, "cgroup.throttled", "time held back by the quota");
   }
+  if (c.attribution.cpu.LoadsInThreads()) {
+    RecommendUnpriced(
+        draft,
+        fmt::format("let each process that loads have one thread of its math library, as other "
+                    "threads of theirs, probably such ones, use {:.1f} cores: {}",
+                    *c.attribution.cpu.beside_loading, kOneMathThread),
+        Patch{{SetTo("job.threads", int64_t{1})}},
+        "one run does not show what the work takes without those threads");
+    drafts.push_back(std::move(draft));
+    return;
+  }
   RecommendUnpriced(
       draft,
       who->others ? "record it again while they are idle; do less work per element, or give the "

@@ -195,6 +195,24 @@ bool SeveralFeed(const Case& c) {
                        [](const model::Loader& loader) { return loader.steps > 0; }) > 1;
 }
 
+// Each worker would have the threads that load now, and they would have to share the cores.
+void RecommendWithoutThreads(const Case& c, StageId stage, int64_t workers, bool stay,
+                             Draft& draft) {
+  Show(
+      draft, Evidence::Kind::kCounter,
+      fmt::format("other threads of the process use {:.1f} cores while it loads: a math library's, "
+                  "say, which each worker would have as well",
+                  *c.attribution.cpu.beside_loading));
+  Patch patch = SetWorkers(c, stage, workers, stay);
+  patch.changes.emplace_back(SetTo("job.threads", int64_t{1}));
+  RecommendUnpriced(
+      draft,
+      fmt::format("load in {} worker processes with one such thread each: "
+                  "num_workers={}{}, and {}",
+                  workers, workers, stay ? ", persistent_workers=True" : "", kOneMathThread),
+      std::move(patch), "one run does not show what the work takes without those threads");
+}
+
 // Recorded jobs: one finding for all stages of a loader that its workers run, or would run.
 void CheckJob(const Case& c, LoaderId loader, std::vector<Draft>& drafts) {
   std::vector<StageId> stages;  // the slowest first
@@ -267,6 +285,11 @@ void CheckJob(const Case& c, LoaderId loader, std::vector<Draft>& drafts) {
   }
   if (passes.OnePerStep()) {
     RecommendOneIterator(draft);
+    drafts.push_back(std::move(draft));
+    return;
+  }
+  if (!has_workers && c.attribution.cpu.LoadsInThreads()) {
+    RecommendWithoutThreads(c, stages.front(), workers, stay, draft);
     drafts.push_back(std::move(draft));
     return;
   }

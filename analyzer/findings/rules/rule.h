@@ -77,6 +77,10 @@ std::string WasNotPredicted(std::string_view what);
 void RecommendOneIterator(Draft& draft);
 // "replay it with the change"; only who has the run's spec can.
 std::string ToMeasure(const Case& c);
+// What a math library's threads in each process that loads are limited with.
+constexpr std::string_view kOneMathThread =
+    "OPENBLAS_NUM_THREADS=1 for NumPy, or a call of cv2.setNumThreads(1) for OpenCV";
+
 // What the recommendation costs; nothing is said where `bytes` is 0, unknown.
 void CostsMemory(Draft& draft, double bytes);
 

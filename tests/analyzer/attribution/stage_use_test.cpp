@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -347,6 +348,48 @@ TEST_SUITE("fast") {
     CHECK_FALSE(Attribute(run).cpu.OthersDisturb());
     CHECK(*use.read_bytes_per_s == Approx(2e9));
     CHECK(!use.disk_bytes_per_s.has_value());
+  }
+
+  TEST_CASE("cpu: what other threads of the processes that load use") {
+    // A worker that always loads, on one core; other threads of its process have one of 0.8.
+    const auto used = [](double of_worker) {
+      RunBuilder b;
+      const StageId fetch = b.Stage("fetch", "map");
+      const StageId trainer = b.Stage("trainer", "trainer", 1, true, {fetch});
+      const TrackId main = b.Thread("main", trainer);
+      const TrackId worker = b.Thread("worker", fetch);
+      b.run.info.job.command = {"python", "train.py"};
+      b.run.loaders.resize(1);
+      b.run.loaders[0].info.kind = "torch.utils.data.DataLoader";
+      b.run.loaders[0].info.settings_json = R"({"num_workers":1})";
+      b.run.loaders[0].steps = 20;
+      b.run.stages[fetch.value].loader = LoaderId{0};
+      b.run.processes = {{ProcessId{0}, "train.py", 1, 0, {}, 0, 0},
+                         {ProcessId{1}, "worker", 2, 1, {}, 0, 0}};
+      b.run.tracks[main.value].info.process = ProcessId{0};
+      b.run.tracks[worker.value].info.process = ProcessId{1};
+      b.ThreadCounter(main, "on_cpu", 0, 20'000, 2'000);
+      b.ThreadCounter(worker, "on_cpu", 0, 20'000, 20'000);
+      for (const auto& [process, name, cores] : {std::tuple(ProcessId{0}, "process1.cpu", 1.9),
+                                                 {ProcessId{1}, "process2.cpu", of_worker}}) {
+        const CounterId cpu = b.Counter(name);
+        b.run.counters.back().process = process;
+        b.Sample(cpu, 0, 0);
+        b.Sample(cpu, 20'000, 20'000 * cores);
+      }
+      for (uint64_t i = 0; i < 20; ++i) {
+        const auto at = static_cast<int64_t>(1000 * i);
+        b.Work(worker, fetch, at, at + 1000);
+        b.Step(
+            {.index = i, .requested = at, .received = at + 900, .done = at + 1000, .track = main});
+      }
+      return Attribute(b.Take()).cpu;
+    };
+    const CpuUse with = used(1.8);
+    CHECK(*with.loading == Approx(1));
+    CHECK(*with.beside_loading == Approx(0.8));
+    CHECK(with.LoadsInThreads());
+    CHECK_FALSE(used(1.4).LoadsInThreads());
   }
 
   TEST_CASE("cpu: waits for a core by the threads' counters, where there is none of the process") {

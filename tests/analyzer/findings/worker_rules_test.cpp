@@ -58,6 +58,34 @@ TEST_SUITE("fast") {
           alone);
   }
 
+  TEST_CASE("job: processes that load in threads of a math library get one each") {
+    const auto found = [](const char* id, bool workers, double beside) {
+      CaseBuilder b;
+      MakeJob(b, Cause::kCpu, 0.8);
+      if (!workers) {
+        b.run.loaders[0].info.settings_json = R"({"num_workers":0})";
+        RunInTrainer(b);
+      }
+      b.attribution.cpu.cores = 2;
+      b.attribution.cpu.process_busy = 1.95;
+      b.attribution.cpu.loading = 1;
+      b.attribution.cpu.beside_loading = beside;
+      return b.FindingOf(id);
+    };
+    const auto without = found("loader-workers", false, 0.9);
+    REQUIRE(without);
+    CHECK(without->recommendation->patch ==
+          Patch{{SetTo("loader.num_workers", int64_t{2}), SetTo("job.threads", int64_t{1})}});
+    CHECK(Has(without->recommendation->text,
+              "one such thread each: num_workers=2, and OPENBLAS_NUM_THREADS=1"));
+    CHECK(found("loader-workers", false, 0.4)->recommendation->patch ==
+          Patch{{SetTo("loader.num_workers", int64_t{2})}});
+    const auto with = found("cpu-limit", true, 0.9);
+    REQUIRE(with);
+    CHECK(with->recommendation->patch == Patch{{SetTo("job.threads", int64_t{1})}});
+    CHECK(found("cpu-limit", true, 0.4)->recommendation->patch == Patch());
+  }
+
   TEST_CASE("job: the workers of a loader that is made again for each pass cannot be kept") {
     const auto advice = [](const char* settings) {
       CaseBuilder b;

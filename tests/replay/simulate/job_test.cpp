@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "replay/simulate/simulate.h"
@@ -265,6 +266,13 @@ TEST_SUITE("fast") {
           "job.threads: has no effect, because the job sets the number of threads itself "
           "(train.py:3)");
     CHECK(of("loader.num_workers=2").unpriceable.empty());
+    job.costs.loads_in_threads = true;
+    CHECK(of("job.threads=1").unpriceable.starts_with("job.threads: other threads"));
+    CHECK(of("loader.num_workers=2").unpriceable.empty());  // the first one has such threads, too
+    const int64_t workers = std::exchange(job.costs.loader.num_workers, 0);
+    CHECK(of("loader.num_workers=2").unpriceable.starts_with("loader.num_workers: other threads"));
+    job.costs.loader.num_workers = workers;
+    job.costs.loads_in_threads = false;
     job.costs.loader.iterable = true;
     CHECK(of("loader.num_workers=2").by_name_only.starts_with("loader.num_workers: "));
     CHECK(of("loader.prefetch_factor=4").by_name_only.empty());
