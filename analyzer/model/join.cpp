@@ -141,8 +141,10 @@ class Joiner {
   void MapStages() {
     stage_map_.assign(from_.stages.size(), StageId::None());
     if (!pipeline_) return;
-    const auto unseen = std::find_if(to_.stages.begin(), to_.stages.end(), IsUnseen);
-    const LoaderId loader = unseen == to_.stages.end() ? LoaderId::None() : unseen->loader;
+    // A later window may show stages that the first one did not.
+    const auto loads = std::find_if(to_.stages.begin(), to_.stages.end(),
+                                    [](const auto& stage) { return stage.loader.known(); });
+    const LoaderId loader = loads == to_.stages.end() ? LoaderId::None() : loads->loader;
     for (const trace::StageInfo& stage : from_.stages) {
       StageId& ours = stage_map_[stage.id.value];
       ours = FindStage(stage, FeedsTrainer(stage.id));
