@@ -258,8 +258,6 @@ struct DeviceIdle {
 constexpr double kOthersDisturb = 0.10;
 // From here on, threads that are ready without a core are more than the scheduler's usual delay.
 constexpr double kLacksCores = 0.05;
-// A process that uses less of a core for loading does not load.
-constexpr double kLoads = 0.1;
 // Other threads take part if they use this much of what loading uses: behind a step, those of a
 // math library go on spinning for a while.
 constexpr double kThreadsLoad = 0.5;
@@ -279,15 +277,13 @@ struct CpuUse {
   std::optional<double> others;
   bool others_are_ranks = false;  // of the same job, in part
   // Cores that the recorded threads of a DataLoader's processes used to load, and that all other
-  // threads of these processes used meanwhile. What the trainer does is no part of either.
+  // threads of these processes used meanwhile, without what the trainer does. Both are known, or
+  // neither.
   std::optional<double> loading;
   std::optional<double> beside_loading;
 
   // A math library's threads, say, load with it: each worker would have such threads.
-  bool LoadsInThreads() const {
-    return loading.value_or(0) >= kLoads &&
-           beside_loading.value_or(0) >= kThreadsLoad * loading.value_or(0);
-  }
+  bool LoadsInThreads() const { return loading && *beside_loading >= kThreadsLoad * *loading; }
   // That share was large, and the run's own threads lacked cores meanwhile: others may also have
   // had cores that this run could not use, or did not need.
   bool OthersDisturb() const {

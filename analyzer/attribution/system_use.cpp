@@ -1,8 +1,6 @@
 #include "analyzer/attribution/system_use.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <map>
 #include <optional>
 #include <set>
@@ -14,32 +12,9 @@
 #include "analyzer/attribution/intervals.h"
 #include "analyzer/base/units.h"
 #include "analyzer/model/job_spec.h"
-#include "analyzer/model/ranks.h"
 
 namespace stallscope::attribution {
 namespace {
-
-constexpr std::string_view kThread = "thread";
-// Fewer samples, or ones that all have about the same parts, do not tell two rates apart.
-constexpr size_t kFewestPieces = 6;
-constexpr double kApart = 0.1;
-// Of a quarter of the window, for its level; quarters that grow alike differ by less than this
-// factor.
-constexpr size_t kFewestOfQuarter = 5;
-constexpr double kSamePace = 3;
-
-// "thread1234.run_wait", also where its rank stands before it.
-bool IsOfThread(std::string_view name, std::string_view of_rank, std::string_view what) {
-  for (const std::string_view start : {kThread, of_rank}) {
-    if (!name.starts_with(start)) continue;
-    const std::string_view rest = name.substr(start.size());
-    const size_t digits = std::min(rest.find_first_not_of("0123456789"), rest.size());
-    if (digits > 0 && rest.substr(digits).starts_with('.') && rest.substr(digits + 1) == what) {
-      return true;
-    }
-  }
-  return false;
-}
 
 // A file may contain any number: one that cannot be a count is unknown.
 std::optional<uint64_t> Count(std::optional<double> value) {
@@ -47,158 +22,6 @@ std::optional<uint64_t> Count(std::optional<double> value) {
   if (!value.has_value() || !(*value >= 0 && *value < kMost)) return std::nullopt;
   return static_cast<uint64_t>(*value);
 }
-
-}  // namespace
-
-CounterRates::CounterRates(const model::Run& run, const Window& window)
-    : run_(run), window_(window), series_(run.counters.size()) {
-  // A sample just outside the window still bounds what happened inside.
-  for (const trace::Sample& sample : run.rows.samples) {
-    if (!sample.counter.known()) continue;
-    Series& series = series_[sample.counter.value];
-    if (series.samples > 0 && sample.time_ns > window.end_ns && series.last_ns >= window.end_ns) {
-      continue;
-    }
-    const bool restart = series.samples == 0 ||
-                         (sample.time_ns <= window.start_ns && sample.time_ns >= series.first_ns);
-    if (restart) {
-      series = {sample.time_ns,
-                sample.time_ns,
-                sample.value,
-                sample.value,
-                sample.value,
-                sample.value,
-                1};
-      continue;
-    }
-    ++series.samples;
-    series.last_ns = sample.time_ns;
-    series.last = sample.value;
-    series.least = std::min(series.least, sample.value);
-    series.most = std::max(series.most, sample.value);
-  }
-}
-
-const CounterRates::Series* CounterRates::Find(std::string_view name, uint32_t rank) const {
-  const std::string of_rank = model::NameOnRank(rank, name);
-  for (size_t i = 0; i < run_.counters.size(); ++i) {
-    const std::string& counter = run_.counters[i].name;
-    if ((counter == name || counter == of_rank) && series_[i].samples > 0) return &series_[i];
-  }
-  return nullptr;
-}
-
-std::optional<double> CounterRates::Rate(std::string_view name, uint32_t rank) const {
-  const Series* const series = Find(name, rank);
-  if (series == nullptr || series->last_ns <= series->first_ns) return std::nullopt;
-  // A reused thread id starts again at zero.
-  const double grown = std::max(0.0, series->last - series->first);
-  return grown / static_cast<double>(series->last_ns - series->first_ns);
-}
-
-std::optional<double> CounterRates::RateWithin(std::string_view name, uint32_t rank,
-                                               const Intervals& set) const {
-  const Series* const series = Find(name, rank);
-  if (series == nullptr) return std::nullopt;
-  const auto counter = static_cast<size_t>(series - series_.data());
-  // Least squares: growth = a * (what is within) + b * (what is not).
-  double inside_inside = 0;
-  double inside_outside = 0;
-  double outside_outside = 0;
-  double inside_grown = 0;
-  double outside_grown = 0;
-  size_t pieces = 0;
-  const trace::Sample* last = nullptr;
-  for (const trace::Sample& sample : run_.rows.samples) {
-    if (!sample.counter.known() || sample.counter.value != counter) continue;
-    const trace::Sample* const before = std::exchange(last, &sample);
-    if (before == nullptr) continue;
-    const Interval piece{before->time_ns, sample.time_ns};
-    if (piece.start_ns < window_.start_ns || piece.end_ns > window_.end_ns) continue;
-    const auto inside = static_cast<double>(Length(Intersect(set, piece)));
-    const double outside = static_cast<double>(piece.ns()) - inside;
-    const double grown = std::max(0.0, sample.value - before->value);
-    inside_inside += inside * inside;
-    inside_outside += inside * outside;
-    outside_outside += outside * outside;
-    inside_grown += inside * grown;
-    outside_grown += outside * grown;
-    ++pieces;
-  }
-  const double apart = inside_inside * outside_outside - inside_outside * inside_outside;
-  if (pieces < kFewestPieces || apart <= kApart * inside_inside * outside_outside) {
-    return std::nullopt;
-  }
-  const double rate = (inside_grown * outside_outside - outside_grown * inside_outside) / apart;
-  return std::clamp(rate, 0.0, 1.0);
-}
-
-std::optional<Interval> CounterRates::Sampled(std::string_view name, uint32_t rank) const {
-  const Series* const series = Find(name, rank);
-  if (series == nullptr) return std::nullopt;
-  return Interval{series->first_ns, series->last_ns};
-}
-
-std::optional<double> CounterRates::RateOfThreads(std::string_view what, uint32_t rank) const {
-  if (window_.ns() <= 0) return std::nullopt;
-  const std::string of_rank = model::NameOnRank(rank, kThread);
-  double sum = 0;
-  bool seen = false;
-  for (size_t i = 0; i < run_.counters.size(); ++i) {
-    const Series& series = series_[i];
-    const std::string_view name = run_.counters[i].name;
-    if (series.samples < 2 || !IsOfThread(name, of_rank, what)) continue;
-    const int64_t lived_ns =
-        std::min(series.last_ns, window_.end_ns) - std::max(series.first_ns, window_.start_ns);
-    const auto all_ns = static_cast<double>(series.last_ns - series.first_ns);
-    if (lived_ns <= 0 || all_ns <= 0) continue;
-    seen = true;
-    sum += std::max(0.0, series.last - series.first) * static_cast<double>(lived_ns) / all_ns;
-  }
-  return seen ? std::optional(sum / static_cast<double>(window_.ns())) : std::nullopt;
-}
-
-std::optional<double> CounterRates::Least(std::string_view name) const {
-  const Series* const series = Find(name, run_.info.rank);
-  return series == nullptr ? std::nullopt : std::optional(series->least);
-}
-
-std::optional<double> CounterRates::Most(std::string_view name) const {
-  const Series* const series = Find(name, run_.info.rank);
-  return series == nullptr ? std::nullopt : std::optional(series->most);
-}
-
-std::optional<double> CounterRates::SteadyGrowth(std::string_view name) const {
-  const Series* const series = Find(name, run_.info.rank);
-  if (series == nullptr || window_.ns() <= 0) return std::nullopt;
-  const auto counter = static_cast<size_t>(series - series_.data());
-  std::array<std::vector<double>, 4> quarters;
-  for (const trace::Sample& sample : run_.rows.samples) {
-    if (!sample.counter.known() || sample.counter.value != counter) continue;
-    const double at =
-        static_cast<double>(sample.time_ns - window_.start_ns) / static_cast<double>(window_.ns());
-    if (at >= 0 && at < 1 && std::isfinite(sample.value))
-      quarters[static_cast<size_t>(4 * at)].push_back(sample.value);
-  }
-  std::array<double, 4> levels{};
-  for (size_t i = 0; i < quarters.size(); ++i) {
-    auto& values = quarters[i];
-    if (values.size() < kFewestOfQuarter) return std::nullopt;
-    const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    levels[i] = *middle;
-  }
-  double least = levels[1] - levels[0];
-  double most = least;
-  for (size_t i = 2; i < levels.size(); ++i) {
-    least = std::min(least, levels[i] - levels[i - 1]);
-    most = std::max(most, levels[i] - levels[i - 1]);
-  }
-  if (!(least > 0 && least > most / kSamePace)) return std::nullopt;
-  return (levels[3] - levels[0]) / (0.75 * static_cast<double>(window_.ns()));
-}
-
-namespace {
 
 // The time of the track's work spans within the window; nested spans count again.
 double WorkedNs(const model::Run& run, const model::Track& track, const Window& window) {
@@ -258,8 +81,7 @@ void TakeTrainersTimes(const model::Run& run, const Window& window, const Counte
     const Intervals work = PipelineWork(run, run.tracks[i], window);
     const auto within = [&](const char* what) -> std::optional<double> {
       const trace::TrackInfo& info = run.tracks[recorded->second].info;
-      const auto rate = counters.RateWithin(
-          std::string(kThread) + std::to_string(info.thread) + what, run.tracks[i].rank, work);
+      const auto rate = counters.RateWithin(NameOfThread(info, what), run.tracks[i].rank, work);
       if (!rate.has_value()) return std::nullopt;
       return *rate * static_cast<double>(Length(work));
     };
@@ -351,7 +173,6 @@ std::vector<ThreadTime> TimesOfThreads(const model::Run& run, const Window& wind
     const model::Track& track = run.tracks[i];
     const trace::SpanColumns& spans = track.spans;
     if (track.info.thread == 0 || spans.size() == 0) continue;
-    const std::string thread = std::string(kThread) + std::to_string(track.info.thread);
     const auto in_window = [&](const std::string& name) -> std::optional<double> {
       const auto rate = counters.Rate(name, track.rank);
       const auto sampled = counters.Sampled(name, track.rank);
@@ -362,7 +183,8 @@ std::vector<ThreadTime> TimesOfThreads(const model::Run& run, const Window& wind
       const int64_t lived = std::min(last, window.end_ns) - std::max(first, window.start_ns);
       return *rate * static_cast<double>(std::max<int64_t>(0, lived));
     };
-    times[i] = {in_window(thread + ".on_cpu"), in_window(thread + ".run_wait")};
+    times[i] = {in_window(NameOfThread(track.info, ".on_cpu")),
+                in_window(NameOfThread(track.info, ".run_wait"))};
   }
   if (run.imported() && !run.processes.empty()) {
     TakeTrainersTimes(run, window, counters, times);
@@ -384,8 +206,7 @@ std::optional<double> RunWaitOfTrainers(const model::Run& run, const Window& win
   double sum = 0;
   for (const TrackId id : trainers) {
     const model::Track& track = run.tracks[id.value];
-    const auto rate = counters.Rate(
-        std::string(kThread) + std::to_string(track.info.thread) + ".run_wait", track.rank);
+    const auto rate = counters.Rate(NameOfThread(track.info, ".run_wait"), track.rank);
     if (!rate.has_value()) return std::nullopt;
     sum += *rate;
   }
@@ -393,17 +214,27 @@ std::optional<double> RunWaitOfTrainers(const model::Run& run, const Window& win
   return std::min(1.0, sum / static_cast<double>(trainers.size()));
 }
 
-// The stage is of a DataLoader that feeds the steps.
-bool FeedsSteps(const model::Run& run, StageId stage) {
-  const LoaderId loader = run.stages[stage.value].loader;
-  if (loader.value >= run.loaders.size()) return false;
-  return run.loaders[loader.value].steps > 0 && model::IsDataLoader(run.loaders[loader.value].info);
+bool FeedsSteps(const model::Loader& loader) {
+  return loader.steps > 0 && model::IsDataLoader(loader.info);
 }
 
-bool OnlyDataLoaders(const model::Run& run) {
-  return !run.loaders.empty() &&
-         std::all_of(run.loaders.begin(), run.loaders.end(),
-                     [](const model::Loader& loader) { return model::IsDataLoader(loader.info); });
+// The processes of a DataLoader that feeds the steps: its workers, or without any the one that
+// iterates over it.
+std::set<ProcessId> ProcessesThatLoad(const model::Run& run) {
+  std::set<ProcessId> load;
+  for (const model::Loader& loader : run.loaders) {
+    const bool itself = model::LoaderSpecOf(loader.info).num_workers == 0;
+    if (FeedsSteps(loader) && itself) load.insert(loader.info.process);
+  }
+  for (const model::Track& track : run.tracks) {
+    if (!track.info.stage.known()) continue;
+    const LoaderId loader = run.stages[track.info.stage.value].loader;
+    if (loader.value < run.loaders.size() && FeedsSteps(run.loaders[loader.value])) {
+      load.insert(track.info.process);
+    }
+  }
+  std::erase_if(load, [&](ProcessId id) { return id.value >= run.processes.size(); });
+  return load;
 }
 
 // Of the window, what the trainer does with its batches, and beside its steps.
@@ -416,46 +247,36 @@ double PartOfTraining(const model::Run& run, const Window& window) {
   return static_cast<double>(Length(trains)) / static_cast<double>(window.ns());
 }
 
+// A process that uses less of a core for loading does not load.
+constexpr double kLoads = 0.1;
+
 // Sets what the processes of a DataLoader used to load. One that trains, too, does one or the
 // other.
 void TakeLoading(const model::Run& run, const Window& window, const CounterRates& counters,
                  CpuUse& use) {
   if (run.imported() || window.rows == 0 || window.ns() <= 0 || !run.step_ranks.empty()) return;
-  // On average over the window, in part of which a process may not have been there.
-  const auto cores = [&](const std::string& name, uint32_t rank) {
-    const auto rate = counters.Rate(name, rank);
-    const auto sampled = counters.Sampled(name, rank);
-    if (!rate || !sampled) return 0.0;
-    const Interval within = {std::max(sampled->start_ns, window.start_ns),
-                             std::min(sampled->end_ns, window.end_ns)};
-    return *rate * static_cast<double>(std::max<int64_t>(0, within.ns())) /
-           static_cast<double>(window.ns());
-  };
+  const std::set<ProcessId> load = ProcessesThatLoad(run);
+  std::map<ProcessId, double> used;  // cores, by recorded threads
+  for (const model::Track& track : run.tracks) {
+    if (track.info.kind != trace::TrackKind::kThread || !load.contains(track.info.process))
+      continue;
+    used[track.info.process] +=
+        counters.RateOverWindow(NameOfThread(track.info, ".on_cpu"), track.rank).value_or(0);
+  }
   const TrackId trainer = run.rows.steps[window.first_row].track;
   const ProcessId trains =
       trainer.known() ? run.tracks[trainer.value].info.process : ProcessId::None();
-  std::map<ProcessId, double> used;  // cores, by recorded threads
-  std::set<ProcessId> load;
-  for (const model::Track& track : run.tracks) {
-    const trace::TrackInfo& info = track.info;
-    const bool thread = info.kind == trace::TrackKind::kThread;
-    if (!thread || info.process.value >= run.processes.size()) continue;
-    used[info.process] +=
-        cores(std::string(kThread) + std::to_string(info.thread) + ".on_cpu", track.rank);
-    if (info.stage.known() && FeedsSteps(run, info.stage)) load.insert(info.process);
-    if (info.id == trainer && OnlyDataLoaders(run)) load.insert(info.process);
-  }
   double loading = 0;
   double beside = 0;
   for (const ProcessId process : load) {
-    const double all =
-        cores("process" + std::to_string(run.processes[process.value].pid) + ".cpu", run.info.rank);
+    const auto all = counters.RateOverWindow(
+        "process" + std::to_string(run.processes[process.value].pid) + ".cpu", run.info.rank);
     const double training = process == trains ? PartOfTraining(run, window) : 0;
     const double loads = used[process] - training;
-    if (all == 0 || loads < kLoads) continue;
+    if (!all || loads < kLoads) continue;
     loading += loads;
     // While it trains, other threads may use all of the other cores.
-    beside += std::max(0.0, all - used[process] - training * std::max(0.0, use.cores - 1));
+    beside += std::max(0.0, *all - used[process] - training * std::max(0.0, use.cores - 1));
   }
   if (loading == 0) return;
   use.loading = loading;

@@ -419,7 +419,8 @@ std::vector<SourceChange> SourceChangesOf(const model::Run& run, const Patch& pa
   for (const auto& change : patch.changes) {
     const auto* const set = std::get_if<SetChange>(&change);
     if (set == nullptr || set->path != "job.threads" || changes.empty()) continue;
-    changes.front().by_hand.push_back("before Python starts: export " + ThreadSettings(set->value));
+    changes.front().by_hand.push_back("before Python starts, for the trainer as well: export " +
+                                      ThreadSettings(set->value));
   }
   return changes;
 }

@@ -462,7 +462,7 @@ Report MakeReport(const model::Run& run, const attribution::Attribution& attribu
   report.verdict = {verdict.bound,  std::string(run.NameOf(verdict.stage)),
                     verdict.cause,  verdict.confidence,
                     verdict.doubts, verdict.text,
-                    verdict.also};
+                    verdict.also,   verdict.beside_profile};
   for (auto& finding : findings) report.findings.push_back(FindingOf(run, std::move(finding)));
   SayWhatIsTooFew(report);
   NameMissingFigures(report);

@@ -119,6 +119,7 @@ struct VerdictRow {
   std::vector<std::string> doubts;
   std::string text;
   std::string also;  // the second sentence: what else takes a part of step time; or empty
+  bool beside_profile = false;  // findings::Verdict
 };
 
 // The run's first steps, which are excluded: attribution::ColdStart.

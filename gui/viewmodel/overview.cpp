@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "analyzer/findings/thresholds.h"
 #include "analyzer/report/report.h"
 #include "analyzer/words/words.h"
 #include "gui/viewmodel/findings.h"
@@ -47,8 +46,7 @@ std::string Sentence(const report::Report& report) {
   };
   switch (verdict.bound) {
     case findings::Bound::kInput: {
-      if (FractionOf(report, Category::kInputStall) < findings::kHighShare &&
-          !verdict.cause.has_value()) {
+      if (verdict.beside_profile) {
         return "The trainer waits for input, but hardly while the profiler is open.";
       }
       std::string text =

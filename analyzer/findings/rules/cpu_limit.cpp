@@ -55,17 +55,15 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
         fmt::format("let each process that loads have one thread of its math library, as other "
                     "threads of theirs, probably such ones, use {:.1f} cores: {}",
                     *c.attribution.cpu.beside_loading, kOneMathThread),
-        Patch{{SetTo("job.threads", int64_t{1})}},
-        "one run does not show what the work takes without those threads");
-    drafts.push_back(std::move(draft));
-    return;
+        Patch{{SetTo("job.threads", int64_t{1})}}, std::string(kWithoutThreads));
+  } else {
+    RecommendUnpriced(
+        draft,
+        who->others ? "record it again while they are idle; do less work per element, or give the "
+                      "run more cores"
+                    : "do less work per element, or give the run more cores",
+        {}, "this run does not show how fast the program is on more cores: record it there");
   }
-  RecommendUnpriced(
-      draft,
-      who->others ? "record it again while they are idle; do less work per element, or give the "
-                    "run more cores"
-                  : "do less work per element, or give the run more cores",
-      {}, "this run does not show how fast the program is on more cores: record it there");
   drafts.push_back(std::move(draft));
 }
 

@@ -198,11 +198,10 @@ bool SeveralFeed(const Case& c) {
 // Each worker would have the threads that load now, and they would have to share the cores.
 void RecommendWithoutThreads(const Case& c, StageId stage, int64_t workers, bool stay,
                              Draft& draft) {
-  Show(
-      draft, Evidence::Kind::kCounter,
-      fmt::format("other threads of the process use {:.1f} cores while it loads: a math library's, "
-                  "say, which each worker would have as well",
-                  *c.attribution.cpu.beside_loading));
+  Show(draft, Evidence::Kind::kCounter,
+       fmt::format("other threads of the process use {:.1f} cores while it loads: probably a math "
+                   "library's, and each worker would have its own",
+                   *c.attribution.cpu.beside_loading));
   Patch patch = SetWorkers(c, stage, workers, stay);
   patch.changes.emplace_back(SetTo("job.threads", int64_t{1}));
   RecommendUnpriced(
@@ -210,7 +209,7 @@ void RecommendWithoutThreads(const Case& c, StageId stage, int64_t workers, bool
       fmt::format("load in {} worker processes with one such thread each: "
                   "num_workers={}{}, and {}",
                   workers, workers, stay ? ", persistent_workers=True" : "", kOneMathThread),
-      std::move(patch), "one run does not show what the work takes without those threads");
+      std::move(patch), std::string(kWithoutThreads));
 }
 
 // Recorded jobs: one finding for all stages of a loader that its workers run, or would run.

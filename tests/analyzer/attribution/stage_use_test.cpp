@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -27,6 +26,53 @@ void AddSteps(RunBuilder& b, uint64_t steps, uint32_t samples = 1) {
     b.Step({.index = k, .requested = at, .received = at, .done = at + 100, .samples = samples});
   }
 }
+
+// 20 steps of 1,000 on two cores, for a tenth of which the trainer has its batch, and the
+// DataLoader that feeds them.
+struct Loading : RunBuilder {
+  StageId fetch = Stage("fetch", "map");
+  StageId trainer = Stage("trainer", "trainer", 1, true, {fetch});
+
+  explicit Loading(int workers) : workers_(workers) {
+    run.info.job.command = {"python", "train.py"};
+    run.info.host.cores_online = 2;
+    model::Loader& loader = run.loaders.emplace_back();
+    loader.info.process = ProcessId{0};
+    loader.info.kind = "torch.utils.data.DataLoader";
+    loader.info.settings_json = R"({"num_workers":)" + std::to_string(workers) + "}";
+    loader.steps = 20;
+    run.stages[fetch.value].loader = LoaderId{0};
+    if (workers > 0) Process("main", 0, 20'000, 0.1, 1.9);
+  }
+  // One whose only recorded thread uses `own` cores meanwhile, and all of them `all`.
+  void Process(const std::string& name, int64_t start_ns, int64_t end_ns, double own, double all) {
+    const ProcessId id{static_cast<uint32_t>(run.processes.size())};
+    const TrackId thread = Thread(name, name == "main" ? trainer : fetch);
+    run.processes.push_back({id, name, id.value + 1, 0, {}, 0, 0});
+    run.tracks[thread.value].info.process = id;
+    const auto ns = static_cast<double>(end_ns - start_ns);
+    ThreadCounter(thread, "on_cpu", start_ns, end_ns, own * ns);
+    const CounterId cpu = Counter("process" + std::to_string(id.value + 1) + ".cpu");
+    run.counters.back().process = id;
+    Sample(cpu, start_ns, 0);
+    Sample(cpu, end_ns, all * ns);
+    Work(thread, workers_ > 0 && name == "main" ? trainer : fetch, start_ns, end_ns);
+  }
+  CpuUse Used() {
+    for (uint64_t i = 0; i < 20; ++i) {
+      const auto at = static_cast<int64_t>(1000 * i);
+      Step({.index = i,
+            .requested = at,
+            .received = at + 900,
+            .done = at + 1000,
+            .track = TrackId{0}});
+    }
+    return Attribute(Take()).cpu;
+  }
+
+ private:
+  int workers_;
+};
 
 }  // namespace
 
@@ -350,46 +396,46 @@ TEST_SUITE("fast") {
     CHECK(!use.disk_bytes_per_s.has_value());
   }
 
-  TEST_CASE("cpu: what other threads of the processes that load use") {
-    // A worker that always loads, on one core; other threads of its process have one of 0.8.
-    const auto used = [](double of_worker) {
-      RunBuilder b;
-      const StageId fetch = b.Stage("fetch", "map");
-      const StageId trainer = b.Stage("trainer", "trainer", 1, true, {fetch});
-      const TrackId main = b.Thread("main", trainer);
-      const TrackId worker = b.Thread("worker", fetch);
-      b.run.info.job.command = {"python", "train.py"};
-      b.run.loaders.resize(1);
-      b.run.loaders[0].info.kind = "torch.utils.data.DataLoader";
-      b.run.loaders[0].info.settings_json = R"({"num_workers":1})";
-      b.run.loaders[0].steps = 20;
-      b.run.stages[fetch.value].loader = LoaderId{0};
-      b.run.processes = {{ProcessId{0}, "train.py", 1, 0, {}, 0, 0},
-                         {ProcessId{1}, "worker", 2, 1, {}, 0, 0}};
-      b.run.tracks[main.value].info.process = ProcessId{0};
-      b.run.tracks[worker.value].info.process = ProcessId{1};
-      b.ThreadCounter(main, "on_cpu", 0, 20'000, 2'000);
-      b.ThreadCounter(worker, "on_cpu", 0, 20'000, 20'000);
-      for (const auto& [process, name, cores] : {std::tuple(ProcessId{0}, "process1.cpu", 1.9),
-                                                 {ProcessId{1}, "process2.cpu", of_worker}}) {
-        const CounterId cpu = b.Counter(name);
-        b.run.counters.back().process = process;
-        b.Sample(cpu, 0, 0);
-        b.Sample(cpu, 20'000, 20'000 * cores);
-      }
-      for (uint64_t i = 0; i < 20; ++i) {
-        const auto at = static_cast<int64_t>(1000 * i);
-        b.Work(worker, fetch, at, at + 1000);
-        b.Step(
-            {.index = i, .requested = at, .received = at + 900, .done = at + 1000, .track = main});
-      }
-      return Attribute(b.Take()).cpu;
-    };
-    const CpuUse with = used(1.8);
+  TEST_CASE("cpu: what other threads of the workers use") {
+    Loading scene(1);
+    scene.Process("worker", 0, 20'000, 1, 1.8);
+    const CpuUse with = scene.Used();
     CHECK(*with.loading == Approx(1));
     CHECK(*with.beside_loading == Approx(0.8));
     CHECK(with.LoadsInThreads());
-    CHECK_FALSE(used(1.4).LoadsInThreads());
+    Loading without(1);
+    without.Process("worker", 0, 20'000, 1, 1.4);
+    CHECK_FALSE(without.Used().LoadsInThreads());
+  }
+
+  TEST_CASE("cpu: workers that follow one another count as one") {
+    Loading scene(1);
+    scene.Process("worker", 0, 10'000, 1, 1.8);
+    scene.Process("worker", 10'000, 20'000, 1, 1.8);
+    const CpuUse use = scene.Used();
+    CHECK(*use.loading == Approx(1));
+    CHECK(*use.beside_loading == Approx(0.8));
+  }
+
+  TEST_CASE("cpu: a process that trains and loads does one or the other") {
+    // On two cores it trains for a tenth, in which the other core may work as well.
+    const auto used = [](double all, bool evaluates) {
+      Loading scene(0);
+      scene.Process("main", 0, 20'000, 1, all);
+      for (int64_t at = 0; at < 20'000 && evaluates; at += 1000) {
+        scene.Named(TrackId{0}, "evaluation", trace::SpanActivity::kEvaluation, at, at + 400);
+      }
+      return scene.Used();
+    };
+    const CpuUse loads = used(1.9, false);
+    CHECK(*loads.loading == Approx(0.9));
+    CHECK(*loads.beside_loading == Approx(0.8));
+    CHECK(loads.LoadsInThreads());
+    // The same threads, for an evaluation that takes two fifths.
+    const CpuUse evaluates = used(1.7, true);
+    CHECK(*evaluates.loading == Approx(0.5));
+    CHECK(*evaluates.beside_loading == Approx(0.2));
+    CHECK_FALSE(evaluates.LoadsInThreads());
   }
 
   TEST_CASE("cpu: waits for a core by the threads' counters, where there is none of the process") {

@@ -190,6 +190,20 @@ void CheckRefused(const std::string& marked, const std::string& why,
 }  // namespace
 
 TEST_SUITE("fast") {
+  TEST_CASE("source change: the number of math threads is to be exported") {
+    Patch patch = kFourWorkers;
+    const std::string call = "loader = «DataLoader(data, num_workers=0)»\n";
+    CHECK(ChangeOf(call, patch).by_hand.empty());
+    patch.changes.emplace_back(SetTo("job.threads", int64_t{1}));
+    const SourceChange change = ChangeOf(call, patch);
+    CHECK(Has(change.diff, "num_workers=4"));
+    REQUIRE(change.by_hand.size() == 1);
+    CHECK(change.by_hand[0] ==
+          "before Python starts, for the trainer as well: export OMP_NUM_THREADS=1 "
+          "MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 NUMEXPR_NUM_THREADS=1 "
+          "VECLIB_MAXIMUM_THREADS=1");
+  }
+
   TEST_CASE("source change: in the style of the call") {
     for (const Shape& shape : Shapes()) {
       CAPTURE(shape.what);

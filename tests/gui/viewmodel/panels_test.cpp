@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
+#include <string>
 
 #include "gui/viewmodel/snapshot.h"
 #include "tests/gui/session/scene.h"
@@ -111,6 +113,19 @@ void CheckAll(session::Session& session) {
 }  // namespace
 
 TEST_SUITE("fast") {
+  TEST_CASE("overview: a run judged by the steps beside a profile has no share of step time") {
+    const test::ScratchDir dir;
+    session::Session session(test::QuietOptions());
+    OpenJob(session, dir);
+    session::State state = *session.state();
+    CHECK(BuildOverview(state).sentence.find("of the time, mostly for fetch") != std::string::npos);
+    report::Report report = *state.shown.report;
+    report.verdict.beside_profile = true;
+    state.shown.report = std::make_shared<report::Report>(report);
+    CHECK(BuildOverview(state).sentence ==
+          "The trainer waits for input, but hardly while the profiler is open.");
+  }
+
   TEST_CASE("every panel of every sample has a model, with and without a range") {
     for (const auto& entry :
          std::filesystem::directory_iterator(test::SourceDir() + "/sample_traces")) {

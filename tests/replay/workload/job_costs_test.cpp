@@ -90,45 +90,6 @@ struct Evaluating : RunBuilder {
   static constexpr int64_t kMs = 1'000'000;
 };
 
-// 40 steps without workers on two cores: 10 ms of CPU for a batch, then 2 ms of the trainer's.
-// Other threads of the process burn `beside` meanwhile.
-Run LoadsWithOthers(double beside_ns) {
-  constexpr int64_t kMs = 1'000'000;
-  RunBuilder b;
-  const StageId fetch = b.Stage("fetch", "map");
-  const StageId loader = b.Stage("loader", "prefetch", 1, true, {fetch});
-  const StageId trainer = b.Stage("trainer", "trainer", 1, true, {loader});
-  const TrackId main = b.Thread("train.py", trainer);
-  b.run.info.job.command = {"python", "train.py"};
-  b.run.info.host.cores_online = 2;
-  b.run.processes = {{ProcessId{0}, "train.py", 1, 0, {}, 0, 0}};
-  b.run.tracks[main.value].info.process = ProcessId{0};
-  b.ThreadCounter(main, "on_cpu", 0, 480 * kMs, 480 * kMs);
-  stallscope::trace::LoaderInfo info;
-  info.id = LoaderId{0};
-  info.process = ProcessId{0};
-  info.kind = "torch.utils.data.DataLoader";
-  info.settings_json = R"({"num_workers":0,"batch_size":4})";
-  b.run.loaders.push_back({info, "loader", 40});
-  b.run.stages[fetch.value].loader = b.run.stages[loader.value].loader = LoaderId{0};
-  const stallscope::CounterId cpu = b.Counter("process1.cpu");
-  b.run.counters.back().process = ProcessId{0};
-  for (uint64_t i = 0; i < 40; ++i) {
-    const int64_t now = static_cast<int64_t>(i) * 12 * kMs;
-    b.Sample(cpu, now, static_cast<double>(i) * (12 * kMs + beside_ns));
-    b.Work(main, fetch, now, now + 10 * kMs, {.item = i, .cpu = 10 * kMs});
-    b.Work(main, trainer, now + 10 * kMs, now + 12 * kMs, {.item = i, .cpu = 2 * kMs});
-    b.Step({.index = i,
-            .requested = now,
-            .received = now + 10 * kMs,
-            .done = now + 12 * kMs,
-            .batch = i,
-            .track = main,
-            .samples = 4});
-  }
-  return b.Take();
-}
-
 // 30 steps without workers: 10 ms for a batch, then 5 ms of the trainer's, or 8 while a profiler is
 // open, which is from the 12th to the 18th, and shows what a device does.
 struct Profiled : RunBuilder {
@@ -337,17 +298,12 @@ TEST_SUITE("fast") {
   }
 
   TEST_CASE("job costs: threads of a math library that load batches, too") {
-    const auto costs = [](double beside_ns) {
-      const Run run = LoadsWithOthers(beside_ns);
-      const auto built = BuildWorkload(run, Attribute(run));
-      REQUIRE(built.ok());
-      return *built.value().recorded->job;
-    };
-    CHECK(costs(9e6).loads_in_threads);
-    CHECK(costs(9e6).math_ns == doctest::Approx(2e6).epsilon(0.05));
-    // Behind a step, threads may go on spinning.
-    CHECK_FALSE(costs(6e6).loads_in_threads);
-    CHECK_FALSE(costs(0).loads_in_threads);
+    const Run run = Evaluating().Made();
+    stallscope::attribution::Attribution attribution = Attribute(run);
+    CHECK_FALSE(BuildWorkload(run, attribution).value().recorded->job->loads_in_threads);
+    attribution.cpu.loading = 1;
+    attribution.cpu.beside_loading = 0.9;
+    CHECK(BuildWorkload(run, attribution).value().recorded->job->loads_in_threads);
   }
 
   TEST_CASE("job costs: what a thread of the job's fetches ahead of the steps is no handing out") {
