@@ -157,6 +157,11 @@ class JobComparison {
     }
     Doubt(kProcessesDoubt * Doublings(before.num_workers, now.num_workers));
     if ((now.num_workers == 0) != (before.num_workers == 0)) Doubt(kMovedDoubt);
+    if (before.num_workers == 0 && costs.in_pools) {
+      return Cannot(name + ".num_workers",
+                    "the data set waits for a pool of the job's own, which does not work in "
+                    "processes that are started behind it");
+    }
     if (before.num_workers == 0 && costs.loads_in_threads) {
       return Cannot(name + ".num_workers", kLoadsInThreads);
     }

@@ -9,8 +9,8 @@
 #include <utility>
 #include <variant>
 
-#include "analyzer/attribution/file_locks.h"
 #include "analyzer/attribution/intervals.h"
+#include "analyzer/attribution/waiting_ops.h"
 #include "analyzer/attribution/window.h"
 #include "analyzer/base/math.h"
 #include "analyzer/model/job_spec.h"
@@ -71,7 +71,7 @@ class JobReader {
     TakeExtras();
     TakePinning();
     TakeMemory();
-    TakeLocks();
+    TakeShared();
     if (!costs_.sends) {
       limits.push_back(loader_.name + ": handing batches over from workers was not recorded");
     }
@@ -105,7 +105,7 @@ class JobReader {
   void TakeStarts();
   void TakeExtras();
   void TakeMemory();
-  void TakeLocks();
+  void TakeShared();
   double PausePerStep() const;
   Pause PauseBehind(size_t step) const;
   bool RestartsWorkers() const {
@@ -425,18 +425,21 @@ void JobReader::TakeMemory() {
   }
 }
 
-void JobReader::TakeLocks() {
+void JobReader::TakeShared() {
   double work = 0;
   double held = 0;
   double waits = 0;
+  std::vector<StageId> stages;
   for (const attribution::StageUse& use : attribution_.stages) {
     const Role role = record_.roles[use.stage.value];
     if (role != Role::kFetch && role != Role::kCollate) continue;
+    stages.push_back(use.stage);
     const auto busy = static_cast<double>(use.busy_ns);
     work += busy;
     held += busy * use.held.value_or(0);
     waits += static_cast<double>(use.lock_ns) + attribution::InFileLocks(use) * busy;
   }
+  costs_.in_pools = attribution::IsLeftToPools(attribution_.stages, stages);
   if (work <= 0) return;
   costs_.held = held > 0 ? held / work : waits > attribution::kTakeTurns * work ? 1 : 0;
 }

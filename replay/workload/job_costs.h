@@ -90,6 +90,7 @@ struct JobCosts {
   int64_t math_threads = 1;
   // Other threads of the processes that load take part, as those of each new worker would.
   bool loads_in_threads = false;
+  bool in_pools = false;  // the main process's loading mostly waits for pools of the job's own
   std::string math_threads_set;  // where the job's own code sets their number; empty: it does not
   bool sends = false;            // handing batches over from workers was recorded
   // Of a batch's work, the part that holds a lock which all workers share; 1: they wait for one,

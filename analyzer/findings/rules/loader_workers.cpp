@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "analyzer/attribution/cold_start.h"
-#include "analyzer/attribution/file_locks.h"
+#include "analyzer/attribution/waiting_ops.h"
 #include "analyzer/findings/restarts.h"
 #include "analyzer/findings/rules/rule.h"
 #include "analyzer/model/job_spec.h"
@@ -287,6 +287,16 @@ void CheckJob(const Case& c, LoaderId loader, std::vector<Draft>& drafts) {
     drafts.push_back(std::move(draft));
     return;
   }
+  if (!has_workers && attribution::IsLeftToPools(c.attribution.stages, stages)) {
+    draft.args.value = std::to_string(std::min(workers, CoresOfRank(c)));
+    RecommendUnpriced(
+        draft,
+        "load in worker processes (num_workers) that do themselves what the job's pool does now: a "
+        "pool that was made before they start does not work in them",
+        Patch(), kOwnPool);
+    drafts.push_back(std::move(draft));
+    return;
+  }
   if (!has_workers && c.attribution.cpu.LoadsInThreads()) {
     RecommendWithoutThreads(c, stages.front(), workers, stay, draft);
     drafts.push_back(std::move(draft));
@@ -480,6 +490,9 @@ void CheckLoop(const Case& c, StageId stage, const model::Loader& loader,
                                   "interpreter lock",
                                   wanted, kIfFlagsAreParsed),
                       Patch(), WasNotPredicted("what processes cost and gain"));
+  } else if (attribution::IsLeftToPools(c.attribution.stages, {stage})) {
+    RecommendUnpriced(draft, "ask the job's pool for the next batches before they are needed",
+                      Patch(), kOwnPool);
   } else {
     RecommendUnpriced(draft,
                       waits ? "prepare the next batches in a background thread: the work is mostly "

@@ -80,6 +80,7 @@ std::string ToMeasure(const Case& c);
 // What a math library's threads in each process that loads are limited with.
 constexpr std::string_view kOneMathThread =
     "OPENBLAS_NUM_THREADS=1 for NumPy, or a call of cv2.setNumThreads(1) for OpenCV";
+constexpr const char* kOwnPool = "stallscope cannot change the job's own pool";
 constexpr std::string_view kWithoutThreads =
     "one run does not show what the work takes without those threads";
 

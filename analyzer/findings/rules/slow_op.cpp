@@ -1,16 +1,13 @@
 // Row 17: one op of a job's own code takes most of what its loader does.
 #include <algorithm>
 
-#include "analyzer/attribution/file_locks.h"
+#include "analyzer/attribution/waiting_ops.h"
 #include "analyzer/findings/named_ops.h"
 #include "analyzer/findings/rules/rule.h"
 #include "analyzer/model/job_spec.h"
 
 namespace stallscope::findings::slow_op {
 namespace {
-
-// How an op begins that is a wait for what threads of the job's own pool run.
-constexpr std::string_view kWaitsForPool = "waiting for ";
 
 // TensorFlow runs a graph's operations in threads of its own, which compute while the one that is
 // recorded waits for them.
@@ -56,7 +53,9 @@ std::string RestsOn(const attribution::OpUse& op) {
 
 // "augment (train.py:7)", of an op that is called "waiting for augment"; nothing for others.
 std::string PooledFunction(const attribution::OpUse& op, const std::string& name) {
-  return op.name.starts_with(kWaitsForPool) ? name.substr(kWaitsForPool.size()) : "";
+  return op.name.starts_with(attribution::kWaitsForPool)
+             ? name.substr(attribution::kWaitsForPool.size())
+             : "";
 }
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
@@ -106,7 +105,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
                         fmt::format("make {} cheaper, or let the job's pool run more of it at "
                                     "once, ahead of the batch that needs it",
                                     pooled),
-                        Patch(), "stallscope cannot change the job's own pool");
+                        Patch(), kOwnPool);
       drafts.push_back(std::move(draft));
       continue;
     }

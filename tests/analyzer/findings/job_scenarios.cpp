@@ -235,6 +235,24 @@ TEST_SUITE("fast") {
         Has(found->recommendation->text, "make load (train.py:12) cheaper, or let the job's pool"));
   }
 
+  TEST_CASE("job: processes do not have the pool that a data set waits for") {
+    const auto advice = [](const char* op, double share) {
+      CaseBuilder b;
+      MakeJob(b, Cause::kBlocked);
+      AddOps(b, share);
+      b.UseOf("decode").ops[0].name = op;
+      b.UseOf("decode").ops[0].cpu_ns = 0;
+      b.run.loaders[0].info.settings_json = R"({"num_workers":0})";
+      RunInTrainer(b);
+      return *b.FindingOf("loader-workers")->recommendation;
+    };
+    const auto pooled = advice("waiting for load", 0.8);
+    CHECK(pooled.patch == Patch());
+    CHECK(Has(pooled.text, "a pool that was made before they start does not work in them"));
+    CHECK_FALSE(advice("waiting for load", 0.3).patch == Patch());
+    CHECK_FALSE(advice("load", 0.8).patch == Patch());
+  }
+
   TEST_CASE("job: an op of a few sampled calls is not presented as sure") {
     CaseBuilder b;
     MakeJob(b, Cause::kCpu);

@@ -271,8 +271,12 @@ TEST_SUITE("fast") {
     CHECK(of("loader.num_workers=2").unpriceable.empty());  // the first one has such threads, too
     const int64_t workers = std::exchange(job.costs.loader.num_workers, 0);
     CHECK(of("loader.num_workers=2").unpriceable.starts_with("loader.num_workers: other threads"));
-    job.costs.loader.num_workers = workers;
     job.costs.loads_in_threads = false;
+    job.costs.in_pools = true;
+    CHECK(of("loader.num_workers=2").unpriceable.starts_with("loader.num_workers: the data set"));
+    job.costs.loader.num_workers = workers;
+    CHECK(of("loader.num_workers=2").unpriceable.empty());  // each has made its own
+    job.costs.in_pools = false;
     job.costs.loader.iterable = true;
     CHECK(of("loader.num_workers=2").by_name_only.starts_with("loader.num_workers: "));
     CHECK(of("loader.prefetch_factor=4").by_name_only.empty());

@@ -306,6 +306,21 @@ TEST_SUITE("fast") {
     CHECK(BuildWorkload(run, attribution).value().recorded->job->loads_in_threads);
   }
 
+  TEST_CASE("job costs: a pool of the job's own, for which its loading waits") {
+    const Run run = Evaluating().Made();
+    stallscope::attribution::Attribution attribution = Attribute(run);
+    const auto in_pools = [&](const char* op, double part) {
+      for (auto& use : attribution.stages) {
+        use.sampled_ns = use.busy_ns;
+        use.ops = {{.name = op, .ns = static_cast<int64_t>(part * double(use.busy_ns))}};
+      }
+      return BuildWorkload(run, attribution).value().recorded->job->in_pools;
+    };
+    CHECK(in_pools("waiting for load", 0.6));
+    CHECK_FALSE(in_pools("waiting for load", 0.4));
+    CHECK_FALSE(in_pools("load", 0.6));
+  }
+
   TEST_CASE("job costs: what a thread of the job's fetches ahead of the steps is no handing out") {
     const auto hands_out = [](int64_t early) {
       Profiled scene;

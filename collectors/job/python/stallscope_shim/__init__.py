@@ -31,7 +31,7 @@ when a framework is. Standard library only, Python 3.8 and later.
     profiled  before that
     sight     which code of a data set is watched
     lines     in which lines of the job's own its time goes
-    pools     waits for threads of the job's own pool
+    pools     waits for the job's own pool
     locks     waits for locks that processes share, and how long a fetch holds them
     tensorflow tf.data, in Keras's fit and in loops of the job's own
     profile   windows of the framework's profiler

@@ -1,12 +1,13 @@
-"""Waits for the job's own pool of threads, to which a data set gives its work.
+"""Waits for the job's own pool, to which a data set gives its work.
 
     Future.result, ApplyResult.get, IMapIterator.next
 
 In a sampled fetch, such a wait is an op that has the name and the place of the function which the pool
 runs meanwhile: whoever waits only knows a future. Nothing is attached to a pool: `Pool.map` has the function
-on the stack; for other waits, the frames of the pool's threads show which of them works for this future. Of a
-pool of processes, only what `Pool.map` and the like run is known. A wait that begins before a thread has taken the
-work has the name of what others on its line have waited for.
+on the stack; for other waits, the frames of the pool's threads show which of them works for this future, or the
+manager of a ProcessPoolExecutor what it was given. Of multiprocessing's pool of processes, only what `Pool.map`
+and the like run is known. A wait that begins before a thread has taken the work has the name of what others on
+its line have waited for.
 """
 import sys
 
@@ -61,7 +62,7 @@ def _define(code):
 
 
 def _run_for(waiter):
-    """What a thread of a pool runs for this future, or result; None if none does at present."""
+    """What a pool runs for this future, or result; None if that is not known at present."""
     run = _code_of(getattr(sys.modules.get("concurrent.futures.thread"), "_WorkItem", None), "run")
     worker = _code_of(sys.modules.get("multiprocessing.pool"), "worker")
     job = own(waiter).get("_job")
@@ -76,6 +77,16 @@ def _run_for(waiter):
                 if job is not None and frame.f_locals.get("job") == job:
                     return frame.f_locals.get("func")
             frame = frame.f_back
+    return _given_to_processes(waiter)
+
+
+def _given_to_processes(future):
+    for thread in list(getattr(sys.modules.get("threading"), "_active", {}).values()):
+        for item in list((own(thread).get("pending_work_items") or {}).values()):
+            if own(item).get("future") is future:
+                function = own(item).get("fn")
+                chunk = getattr(function, "func", None)  # of executor.map, that calls the job's function
+                return function.args[0] if getattr(chunk, "__name__", "") == "_process_chunk" else function
     return None
 
 

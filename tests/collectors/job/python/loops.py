@@ -290,6 +290,23 @@ def own_thread_pool():
 
 
 @job
+def own_pool_of_processes():
+    from concurrent.futures import ProcessPoolExecutor
+
+    with ProcessPoolExecutor(2) as pool:
+        loop(stallscope.loader(pooled(lambda numbers: [
+            future.result() for future in [pool.submit(load, i) for i in numbers]])))
+
+
+@job
+def own_pool_of_processes_maps():
+    from concurrent.futures import ProcessPoolExecutor
+
+    with ProcessPoolExecutor(2) as pool:
+        loop(stallscope.loader(pooled(lambda numbers: list(pool.map(load, numbers)))))
+
+
+@job
 def own_pool_of_several():
     from concurrent.futures import ThreadPoolExecutor
 

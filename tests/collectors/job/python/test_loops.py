@@ -133,7 +133,10 @@ class Loops(Case):
             return {op["name"]: (os.path.basename(op["file"]), op["line"])
                     for op in session.main.names["op"]}
 
-        for job in ("own_pool", "own_pool_maps", "own_thread_pool"):
+        for job in ("own_pool", "own_pool_maps", "own_thread_pool", "own_pool_of_processes",
+                    "own_pool_of_processes_maps"):
+            if sys.version_info < (3, 9) and "processes" in job:
+                continue  # nothing there tells which function a future is for
             with self.subTest(job):
                 shutil.rmtree(self.session, True)
                 ops = places(job)
