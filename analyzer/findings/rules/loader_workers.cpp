@@ -305,7 +305,8 @@ void CheckJob(const Case& c, LoaderId loader, std::vector<Draft>& drafts) {
   if (stay) draft.advice = &kLoadInWorkersThatStay;
   RecommendUnpriced(
       draft,
-      fmt::format("load in {} worker processes{}: num_workers={}{}", workers,
+      fmt::format("load in {}{}: num_workers={}{}",
+                  Counted(static_cast<uint64_t>(workers), "worker process", "worker processes"),
                   stay ? " that stay from one epoch to the next" : "", workers,
                   stay ? ", persistent_workers=True" : ""),
       SetWorkers(c, stages.front(), workers, stay),
