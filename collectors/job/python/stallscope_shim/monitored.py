@@ -24,7 +24,8 @@ def _on_call(code, offset, callee, _):
     module = getattr(callee, "__module__", None) or type(callee).__module__
     if isinstance(module, str) and module.partition(".")[0] in _OURS:
         return sys.monitoring.DISABLE  # a stage that the job names
-    if op_names.trivial(callee) or (code not in sight.roots and not op_names.counts(callee, inner, sight)):
+    every = code in sight.roots and not (op_names.native(callee) and code in sight.inline)
+    if op_names.trivial(callee) or not (every or op_names.counts(callee, inner, sight)):
         return sys.monitoring.DISABLE  # this call, until the next sample: it may be in a hot loop
     if inner is None and sight.composed(callee):
         for each in sight.roots:
@@ -55,8 +56,8 @@ def _on_return_of_other(code, offset, callee, _):
     sample = samples.current
     if sample is not None and sample.thread == get_ident():
         stack = sample.stack
-        if stack and stack[-1].mark[0] is None and stack[-1].mark[1] is code:
-            sample.leave()
+        if stack and stack[-1].mark[1] is code and (stack[-1].mark[0] is None or not stack[-1].mark[2]):
+            sample.leave()  # of lru_cache, which had the result
 
 
 def _on_start(code, offset):
@@ -144,8 +145,10 @@ def begin(sight, timed):
         return None
     sample = samples.Sample(sight)
     sample.lines = lines.Lines() if timed else None
-    for code in sight.roots | sight.own:
+    for code in (sight.roots | sight.own) - sight.inline:  # looking up each one would hash all of its code
         _watch(code, sample)
+    for code in sight.inline:  # a generator's elements would be two events each
+        sys.monitoring.set_local_events(_TOOL, code, sys.monitoring.events.CALL)
     for code in sample.waits - sight.roots - sight.own:
         _extra.add(code)
         _set_events(code, sample, sys.monitoring.events.PY_START | sys.monitoring.events.PY_RETURN)

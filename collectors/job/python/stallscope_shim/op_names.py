@@ -1,4 +1,5 @@
 """What the calls that a sample sees are named, and which of them count as ops."""
+import functools
 import sys
 import types
 
@@ -12,6 +13,7 @@ LIBRARIES = frozenset(
     "webdataset datasets sqlite3 zipfile tarfile gzip lzma bz2 zlib".split())
 _TRIVIAL = frozenset((len, isinstance, range, getattr, hasattr, super, int, float, type, id, iter))
 _FUNCTION = types.FunctionType
+_CACHED = type(functools.lru_cache(lambda: None))
 _NATIVE = (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType)
 
 known = {}  # what a caller knows a call by → the op's id
@@ -19,6 +21,7 @@ known = {}  # what a caller knows a call by → the op's id
 
 def of(callee, caller, line, at=None):
     """The id of the op, by what is called and where."""
+    callee = _uncached(callee)
     kind = type(callee)
     code = variables = None
     if kind is types.MethodType:
@@ -46,6 +49,11 @@ def of(callee, caller, line, at=None):
             function = kind.__dict__.get(method)
             code = code or getattr(function, "__code__", None)
     return define(name, code, caller, line, at, variables)
+
+
+def _uncached(callee):
+    function = callee.__func__ if type(callee) is types.MethodType else callee
+    return function.__wrapped__ if type(function) is _CACHED else callee
 
 
 def define(name, code, caller, line, at=None, variables=None):
@@ -108,7 +116,8 @@ def trivial(callee):
 
 
 def code_of(callee):
-    """Of a plain function or method: its end is not reported with the call."""
+    """Of a plain function or method, also behind an lru_cache: its end is not reported with the call."""
+    callee = _uncached(callee)
     if type(callee) is types.MethodType:
         callee = callee.__func__
     return callee.__code__ if type(callee) is _FUNCTION else None

@@ -12,7 +12,7 @@ calls dearer, on fewer batches.
 import sys
 
 from . import lines, locks, op_names, ring, samples, session
-from .sight import CollateSight, Sight, StageSight, shares
+from .sight import CollateSight, StageSight, of as sight_of, shares
 from .spans import stage_of
 
 if hasattr(sys, "monitoring"):
@@ -36,7 +36,7 @@ class Watcher:
     """Of one fetcher: decides which of its batches are looked into. The first ones are cold, and come
     before the trainer's steps are steady: in a job's first pass they are left out."""
 
-    def __init__(self, generation, look=Sight):
+    def __init__(self, generation, look=sight_of):
         self.first = not generation
         self.look = look
         self.sight = None  # what is known of the data set

@@ -47,7 +47,7 @@ def _profile(frame, event, arg):
             end()
     elif event == "c_call":
         if code in sight.roots:
-            if op_names.trivial(arg):
+            if op_names.trivial(arg) or (code in sight.inline and not op_names.counts(arg, None, sight)):
                 return
         elif code not in sight.own or not op_names.counts(arg, None, sight):
             return
@@ -64,7 +64,7 @@ def _profile(frame, event, arg):
 def _enter_frame(sample, frame, code, caller):
     """A Python function that counts as an op. Of a callable object, its class has the name."""
     obj = None
-    if code.co_filename.startswith(_SHIM):
+    if code.co_filename.startswith(_SHIM) or code in sample.sight.inline:
         return
     if code.co_name in ("__call__", "forward", "_call_impl", "_wrapped_call_impl", "__init__"):
         obj = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None

@@ -6,6 +6,7 @@ call the job's functions, and their decoders.
 import functools
 import sys
 import types
+import weakref
 
 from .loaders import _SHIM, installed
 from .watch import own
@@ -18,15 +19,18 @@ _WAITING = ("Prefetch", "ThreadPrefetch", "ProcessPrefetch")  # grain's, and tor
 _HOLD_A_DATA_SET = ("dataset", "source_datapipe", "datasets")
 _GENERATOR = 0x20  # in a code's flags
 _FUNCTION = types.FunctionType
+_STREAMS = "/datasets/iterable_dataset.py"
+_COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
 
 
 class Sight:
     """The watched code: `roots`, in which every call counts, and `own`. Roots in `entries` are ops
-    themselves."""
+    themselves. A comprehension (`inline`) is a part of the function around it, and no op."""
 
     def __init__(self, fetcher):
         self.roots = set()
         self.own = set()
+        self.inline = set()
         self.entries = {}  # code → its name, if that is not the code's own
         self.chains = set()
         fetch = type(fetcher).fetch
@@ -45,7 +49,7 @@ class Sight:
             self.entries[code] = fetcher.dataset.__qualname__
             frame = fetcher.dataset.gi_frame
             self._functions(frame.f_globals if frame is not None else {})
-        self.own -= self.roots
+        add_inner(self)
 
     def _data_set(self, data_set, depth):
         for cls in type(data_set).__mro__:
@@ -66,10 +70,10 @@ class Sight:
                     value = value.__func__
                 if isinstance(value, _FUNCTION) and value.__code__.co_filename.startswith(_SHIM):
                     value = getattr(value, "__wrapped__", None)  # plain.py watches the class
-                if isinstance(value, _FUNCTION):
-                    (self.roots if name in _ENTRIES else self.own).add(value.__code__)
-                    if name in _ENTRIES:
-                        self.entries.setdefault(value.__code__, None)
+                codes = [function.__code__ for function in _functions_behind(value)]
+                (self.roots if name in _ENTRIES else self.own).update(codes)
+                if name in _ENTRIES and codes:
+                    self.entries.setdefault(codes[0], None)
             if cls is not type(data_set):
                 continue  # a base class's module has helpers for many data sets
             source = sys.modules.get(module)
@@ -81,9 +85,15 @@ class Sight:
     def _functions(self, module):
         """Adds functions that the job's own module defines; `module` is its dictionary."""
         if not installed(module.get("__file__") or ""):
+            name = module.get("__name__")
             for value in list(module.values()):
-                if isinstance(value, _FUNCTION) and value.__module__ == module.get("__name__"):
-                    self.own.add(value.__code__)
+                if type(value) is _FUNCTION and not value.__dict__:  # most of them
+                    if value.__module__ == name:
+                        self.own.add(value.__code__)
+                    continue
+                for function in _functions_behind(value):
+                    if function.__module__ == name:
+                        self.own.add(function.__code__)
 
     def _chain(self, library):
         """Adds all generators of the library, by the names of their functions without "_"."""
@@ -175,6 +185,45 @@ class Sight:
         return True
 
 
+def _functions_behind(value):
+    """Itself, if it is one, and what its decorators have put into `__wrapped__`: a cache is no function."""
+    found = []
+    for _ in range(8):
+        if type(value) is _FUNCTION:
+            found.append(value)
+        value = own(value).get("__wrapped__")
+        if value is None:
+            break
+    return found
+
+
+def add_inner(sight):
+    """Adds what the job's functions have inside: comprehensions are like the function around them, and
+    functions that others call, by the same name, like the module's. The rest is a part of its caller."""
+    names = set()
+    for codes in (sight.roots, sight.own):
+        for code in codes:
+            names.update(code.co_names)
+    for codes in (sight.roots, sight.own):
+        more = list(codes)
+        for code in more:
+            inside = [each for each in code.co_consts if type(each) is types.CodeType]
+            if not inside or installed(code.co_filename):
+                continue
+            for inner in inside:
+                names.update(inner.co_names, inner.co_freevars)
+            for inner in inside:
+                if inner.co_name in _COMPREHENSIONS:
+                    sight.inline.add(inner)
+                    codes.add(inner)
+                    more.append(inner)
+                elif inner.co_name in names:
+                    sight.own.add(inner)
+                    if codes is sight.own:
+                        more.append(inner)
+    sight.own -= sight.roots
+
+
 def _is_a_call(data):
     """The job's own function, instead of a data set: what a thread calls for each element."""
     return callable(data) and not any(name in vars(cls) for cls in type(data).__mro__[:-1]
@@ -224,8 +273,11 @@ def sampler_code(sampler):
 def shares(sight):
     """True if a function that may run in a fetch has one inside that changes its variables, as a
     thread may. Before Python 3.12, profiling and tracing put the variables of a function back as they
-    were when an event began: what another thread has changed meanwhile is lost."""
-    if not any(code.co_cellvars for code in sight.roots | sight.own):
+    were when an event began: what another thread has changed meanwhile is lost. Hugging Face's streams
+    count in such functions, in the thread alone that iterates."""
+    watched = [code for code in sight.roots | sight.own
+               if code.co_cellvars and not (_STREAMS in code.co_filename and installed(code.co_filename))]
+    if not watched:
         return False
     import dis
 
@@ -240,7 +292,7 @@ def shares(sight):
         more = [code for code in sight.own - reached if code.co_name in names]
     return any(
         each.opname in ("STORE_DEREF", "DELETE_DEREF") and each.argval in inner.co_freevars
-        for code in reached if code.co_cellvars
+        for code in watched if code in reached
         for inner in codes_within(code) if inner.co_freevars
         for each in dis.get_instructions(inner))
 
@@ -259,11 +311,12 @@ class StageSight(Sight):
     def __init__(self, entered):
         self.roots = {entered.code}
         self.own = set()
+        self.inline = set()
         self.entries = {entered.code: entered.op} if entered.called else {}
         self.chains = set()
         self.fetch = None
         self._functions(_module_of(entered.code))
-        self.own -= self.roots
+        add_inner(self)
 
 
 def _called(obj):
@@ -288,12 +341,32 @@ def called_codes(obj):
     return [code for code in codes if code is not None]
 
 
+_known = {}  # id of a data set → (weak reference, its Sight)
+
+
+def of(fetcher):
+    """The Sight of its data set, which stays the same from pass to pass."""
+    data_set = fetcher.dataset
+    known = _known.get(id(data_set))
+    if known is not None and known[0]() is data_set:
+        return known[1]
+    sight = Sight(fetcher)
+    try:
+        # As in loaders.py, no Python runs when it goes away.
+        gone = weakref.ref(data_set, functools.partial(_known.pop, id(data_set)))
+        _known[id(data_set)] = gone, sight
+    except TypeError:
+        pass
+    return sight
+
+
 class CollateSight:
     """The job's own function that makes a batch of its elements, as one op."""
 
     def __init__(self, collate):
         self.roots = set()
         self.own = set()
+        self.inline = set()
         self.entries = {}
         self.fetch = None
         function, name = _called(collate)
@@ -301,6 +374,7 @@ class CollateSight:
         if code is not None and not _torchs(function) and not installed(code.co_filename):
             self.own.add(code)
             self.entries[code] = name
+            add_inner(self)
 
     def composed(self, obj):
         return False

@@ -463,6 +463,46 @@ def zero_dear_calls():
     train(DataLoader(Counted(40000), batch_size=8), epochs=4)
 
 
+def reader():
+    @functools.lru_cache(maxsize=1)
+    def opened(i):
+        time.sleep(0.003)
+        return i
+
+    def read(i):
+        return opened(i)
+
+    return read
+
+
+@functools.lru_cache(maxsize=1)
+def cached(i):
+    time.sleep(0.003)
+    return i
+
+
+class Batched(Squares):
+    """Makes all elements of a batch in comprehensions."""
+
+    def __init__(self, read):
+        super().__init__()
+        self.read = read
+
+    def shifted(self, x):
+        return x + 1
+
+    def __getitem__(self, i):
+        return sum(self.shifted(self.read(j)) for j in [self.shifted(k) for k in range(i, i + 4)])
+
+
+def zero_closures():
+    train(DataLoader(Batched(reader()), batch_size=4), epochs=4)
+
+
+def zero_cached():
+    train(DataLoader(Batched(cached), batch_size=4), epochs=4)
+
+
 def zero_library():
     import composing
 

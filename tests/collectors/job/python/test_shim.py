@@ -818,6 +818,16 @@ class Ops(Case):
         shutil.rmtree(self.session, True)
         self.assertEqual("sum", self.ops(self.record("zero_dear_calls"))[0])
 
+    def test_a_comprehension_is_a_part_of_its_function_and_a_closure_is_an_op(self):
+        for job, op in (("zero_closures", "opened"), ("zero_cached", "cached")):
+            with self.subTest(job):
+                shutil.rmtree(self.session, True)
+                session = self.record(job)
+                self.assertEqual([], session.said)
+                ops = self.ops(session)
+                self.assertEqual(op, ops[0].rpartition(".")[2], ops)
+                self.assertFalse([name for name in ops if "<" in name], ops)
+
     def test_a_list_of_callables_is_a_compose_whatever_its_name(self):
         for name in ("zero_own_compose", "zero_around"):
             with self.subTest(name):
