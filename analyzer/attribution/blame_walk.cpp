@@ -347,9 +347,10 @@ Intervals BlameWalk::HeldByOrder(StageId stage, const TrackView& head, Interval 
   std::vector<std::pair<int64_t, int>> changes;
   size_t others = 0;
   for (const TrackId worker : workers) {
-    if (worker == head.track().info.id) continue;
-    ++others;
     const TrackView& view = views_[worker.value];
+    // Those of a job's earlier and later passes are not there.
+    if (worker == head.track().info.id || !view.LivesWithin(part)) continue;
+    ++others;
     view.Walk(
         part,
         [&](size_t span, Interval piece) {

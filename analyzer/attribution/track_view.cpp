@@ -44,6 +44,10 @@ size_t TrackView::FirstEndingAfter(int64_t time_ns) const {
   return low;
 }
 
+bool TrackView::LivesWithin(Interval range) const {
+  return FirstEndingAfter(range.start_ns) < count_ && track_->spans.start_ns[0] < range.end_ns;
+}
+
 StageId TrackView::StageOf(size_t span) const {
   const trace::SpanClass& mine = ClassOf(span);
   if (mine.kind == trace::SpanKind::kWork) return mine.stage;

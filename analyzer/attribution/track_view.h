@@ -27,6 +27,8 @@ class TrackView {
   }
   // The first span that ends after `time_ns`.
   size_t FirstEndingAfter(int64_t time_ns) const;
+  // False before its first span and behind its last one.
+  bool LivesWithin(Interval range) const;
   // The stage of a span: of a wait inside work that work's, otherwise the track's.
   StageId StageOf(size_t span) const;
 

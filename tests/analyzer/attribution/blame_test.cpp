@@ -189,6 +189,20 @@ TEST_SUITE("fast") {
     CHECK(scene(4, 4, false) == "decode cpu 100");
   }
 
+  TEST_CASE("blame: order does not count the workers of another pass") {
+    const auto scene = [](int64_t from) {
+      StallScene s;
+      const TrackId head = s.Worker();
+      s.Work(head, s.decode, 0, 100, {.cpu = 100});
+      s.Wait(s.Worker(), WaitCause::kFull, s.queue, 10, 50);
+      for (int i = 0; i < 3; ++i) s.Work(s.Worker(), s.decode, from, 200, {.cpu = 100});
+      s.Stall(head);
+      return s.Blamed();
+    };
+    CHECK(scene(100) == "decode cpu 60, decode order 40");
+    CHECK(scene(99) == "decode cpu 100");
+  }
+
   TEST_CASE("blame: order only while half of the others are held back") {
     StallScene s;
     const TrackId head = s.Worker();
