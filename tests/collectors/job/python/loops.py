@@ -4,6 +4,7 @@
 """
 import asyncio
 import collections.abc
+import concurrent.futures
 import copy
 import functools
 import inspect
@@ -264,21 +265,35 @@ def pooled(results):
         yield results(range(4 * i, 4 * i + 4))
 
 
-@job
-def own_pool():
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(2) as pool:
+def submitted(pool):
+    with pool:
         loop(stallscope.loader(pooled(lambda numbers: [
             future.result() for future in [pool.submit(load, i) for i in numbers]])))
 
 
+def mapped(pool):
+    with pool:
+        loop(stallscope.loader(pooled(lambda numbers: list(pool.map(load, numbers)))))
+
+
+@job
+def own_pool():
+    submitted(concurrent.futures.ThreadPoolExecutor(2))
+
+
 @job
 def own_pool_maps():
-    from concurrent.futures import ThreadPoolExecutor
+    mapped(concurrent.futures.ThreadPoolExecutor(2))
 
-    with ThreadPoolExecutor(2) as pool:
-        loop(stallscope.loader(pooled(lambda numbers: list(pool.map(load, numbers)))))
+
+@job
+def own_pool_of_processes():
+    submitted(concurrent.futures.ProcessPoolExecutor(2))
+
+
+@job
+def own_pool_of_processes_maps():
+    mapped(concurrent.futures.ProcessPoolExecutor(2))
 
 
 @job
@@ -290,27 +305,8 @@ def own_thread_pool():
 
 
 @job
-def own_pool_of_processes():
-    from concurrent.futures import ProcessPoolExecutor
-
-    with ProcessPoolExecutor(2) as pool:
-        loop(stallscope.loader(pooled(lambda numbers: [
-            future.result() for future in [pool.submit(load, i) for i in numbers]])))
-
-
-@job
-def own_pool_of_processes_maps():
-    from concurrent.futures import ProcessPoolExecutor
-
-    with ProcessPoolExecutor(2) as pool:
-        loop(stallscope.loader(pooled(lambda numbers: list(pool.map(load, numbers)))))
-
-
-@job
 def own_pool_of_several():
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(4) as pool:
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
         loop(stallscope.loader(pooled(lambda numbers: [
             future.result() for i in numbers for future in [pool.submit(load, i), pool.submit(save, i)]])))
 

@@ -828,6 +828,21 @@ class Ops(Case):
                 self.assertEqual(op, ops[0].rpartition(".")[2], ops)
                 self.assertFalse([name for name in ops if "<" in name], ops)
 
+    def test_a_stream_of_datasets_counts_in_the_thread_that_iterates(self):
+        source = "def outer():\n    n = 0\n    def inner():\n        nonlocal n\n        n += 1\n    return inner\n"
+        script = ("import sys, types; sys.path.insert(0, sys.argv[1]); from stallscope_shim import session\n"
+                  "session.folder = sys.argv[4]\n"
+                  "from stallscope_shim import sight\n"
+                  "code = compile(sys.argv[2], sys.argv[3], 'exec').co_consts[0]\n"
+                  "print(sight.shares(types.SimpleNamespace(roots={code}, own=set())))")
+        for file, shares in (("/p/site-packages/datasets/iterable_dataset.py", "False"),
+                             ("/p/site-packages/datasets/other.py", "True"),
+                             ("/job/datasets/iterable_dataset.py", "True")):
+            with self.subTest(file):
+                out = subprocess.run([sys.executable, "-c", script, SHIM, source, file, self.folder],
+                                     stdout=subprocess.PIPE, check=True).stdout
+                self.assertEqual(shares, out.decode().strip())
+
     def test_a_list_of_callables_is_a_compose_whatever_its_name(self):
         for name in ("zero_own_compose", "zero_around"):
             with self.subTest(name):
