@@ -30,6 +30,7 @@ when a framework is. Standard library only, Python 3.8 and later.
     monitored their calls, on Python 3.12 and later
     profiled  before that
     sight     which code of a data set is watched
+    codes     what is known of code objects
     lines     in which lines of the job's own its time goes
     pools     waits for the job's own pool
     locks     waits for locks that processes share, and how long a fetch holds them

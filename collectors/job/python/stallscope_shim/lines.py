@@ -9,6 +9,7 @@ import sys
 from collections import deque
 
 from . import ring, session
+from .codes import Known
 from .loaders import installed
 from .watch import pass_on
 
@@ -19,8 +20,8 @@ _MOST_LINES = 200  # of a function
 _EVERY_NS = 1_000_000_000
 _SHIM = __file__[:-len("lines.py")]
 
-_wanted = {}  # code → whether it is the job's own
-_table = {}  # code → {line: [ns, times]}, since it was last written
+_wanted = Known()  # whether it is the job's own
+_table = {}  # id of a code → (that code, {line: [ns, times]}), since it was last written
 _samples = 0
 _written = 0
 _busy = None  # before Python 3.12: the sample that traces
@@ -30,7 +31,7 @@ def wanted(code):
     known = _wanted.get(code)
     if known is None:
         file = code.co_filename
-        known = _wanted[code] = not (file.startswith(("<", _SHIM)) or installed(file))
+        known = _wanted.put(code, not (file.startswith(("<", _SHIM)) or installed(file)))
     return known
 
 
@@ -50,7 +51,7 @@ class Lines:
         self.last = deque(maxlen=_LAST)
         self.full = False
         self.ignored = 0  # functions begun since then
-        self.times = {}  # (code, line) → [ns, times]
+        self.times = {}  # as in _table
 
     def start(self, code):
         if self.full:
@@ -104,25 +105,19 @@ class Lines:
 
     def _charge(self, frame, time):
         if frame[1]:
-            self._add((frame[0], frame[1]), time - frame[2] - (self.spent - frame[3]), 1)
+            _add(self.times, frame[0], frame[1], time - frame[2] - (self.spent - frame[3]), 1)
 
     def _share(self, frame, time, loop):
         left = time - frame[2] - (self.spent - frame[3])
-        for key in loop:
-            self._add(key, left // len(loop), 0)
-
-    def _add(self, key, ns, times):
-        sums = self.times.setdefault(key, [0, 0])
-        sums[0] += max(ns, 0)
-        sums[1] += times
+        for code, line in loop:
+            _add(self.times, code, line, left // len(loop), 0)
 
     def keep(self):
         """Adds the sample to the earlier ones."""
         global _samples, _written
-        for (code, line), (ns, times) in self.times.items():
-            sums = _table.setdefault(code, {}).setdefault(line, [0, 0])
-            sums[0] += ns
-            sums[1] += times
+        for code, lines in self.times.values():
+            for line, (ns, times) in lines.items():
+                _add(_table, code, line, ns, times)
         _samples += 1
         time = ring.now()
         # Written often: a short job has few samples, and a killed one loses those of the last second.
@@ -131,8 +126,17 @@ class Lines:
             _write()
 
 
+def _add(table, code, line, ns, times):
+    lines = table.get(id(code))
+    if lines is None:
+        lines = table[id(code)] = code, {}
+    sums = lines[1].setdefault(line, [0, 0])
+    sums[0] += max(ns, 0)
+    sums[1] += times
+
+
 def _write():
-    for code, lines in list(_table.items()):  # other threads add to it
+    for code, lines in list(_table.values()):  # other threads add to it
         slowest = sorted(lines.items(), key=lambda item: -item[1][0])[:_MOST_LINES]
         session.note("lines", {
             "file": session.absolute(code.co_filename), "first": code.co_firstlineno,

@@ -4,6 +4,7 @@ import types
 from _thread import get_ident
 
 from . import lines, op_names, pools, samples, session
+from .codes import Codes
 
 LOSES_CHANGES = False
 _OURS = (__package__, "stallscope")
@@ -29,14 +30,15 @@ def _on_call(code, offset, callee, _):
         return sys.monitoring.DISABLE  # this call, until the next sample: it may be in a hot loop
     if inner is None and sight.composed(callee):
         for each in sight.roots:
-            _watch(each, sample)
+            if each not in sight.inline:
+                _watch(each, sample)
         return
     at = op_names.job_call(code, sight)
-    key = (code, offset, inner or _key(callee), at)
+    key = (id(code), offset, _key(callee) if inner is None else id(inner), at and (id(at[0]), at[1]))
     op = op_names.known.get(key)
     if op is None:
         line = next((n for a, b, n in code.co_lines() if a <= offset < b), 0) or 0
-        op = op_names.known[key] = op_names.of(callee, code, line, at)
+        op = op_names.learn(key, op_names.of(callee, code, line, at), code, inner, at)
     if inner is not None and inner not in sight.own and inner not in sight.roots:
         events = sys.monitoring.events
         if inner not in _extra:
@@ -79,11 +81,10 @@ def _on_start(code, offset):
     elif waits is not None:
         sample.enter(waits, (code, None, True))
     elif code in sample.sight.entries:
-        key = (code, None, None)
-        op = op_names.known.get(key)
+        op = op_names.known.get(id(code))
         if op is None:
-            name = sample.sight.entries[code] or getattr(code, "co_qualname", code.co_name)
-            op = op_names.known[key] = op_names.define(name, code, code, 0)
+            name = sample.sight.entries.name_of(code) or getattr(code, "co_qualname", code.co_name)
+            op = op_names.learn(id(code), op_names.define(name, code, code, 0), code)
         sample.enter(op, (code, None, True))
 
 
@@ -116,12 +117,17 @@ def _on_line(code, number):
     if sample is None or sample.lines is None or sample.thread != get_ident():
         return
     if sample.lines.line(code, number):
-        for each in sample.sight.roots | sample.sight.own | _extra:
+        for each in _watched_by(sample):
             events = sys.monitoring.get_local_events(_TOOL, each)
             sys.monitoring.set_local_events(_TOOL, each, events & ~sys.monitoring.events.LINE)
 
 
-_extra = set()
+_extra = Codes()
+
+
+def _watched_by(sample):
+    for codes in (sample.sight.roots, sample.sight.own, _extra):
+        yield from codes
 
 
 def _watch(code, sample):
@@ -145,18 +151,20 @@ def begin(sight, timed):
         return None
     sample = samples.Sample(sight)
     sample.lines = lines.Lines() if timed else None
-    for code in (sight.roots | sight.own) - sight.inline:  # looking up each one would hash all of its code
-        _watch(code, sample)
+    for code in _watched_by(sample):
+        if code not in sight.inline:
+            _watch(code, sample)
     for code in sight.inline:  # a generator's elements would be two events each
         sys.monitoring.set_local_events(_TOOL, code, sys.monitoring.events.CALL)
-    for code in sample.waits - sight.roots - sight.own:
-        _extra.add(code)
-        _set_events(code, sample, sys.monitoring.events.PY_START | sys.monitoring.events.PY_RETURN)
+    for code in sample.waits:
+        if code not in sight.roots and code not in sight.own:
+            _extra.add(code)
+            _set_events(code, sample, sys.monitoring.events.PY_START | sys.monitoring.events.PY_RETURN)
     return sample
 
 
 def end(sample):
-    for code in sample.sight.roots | sample.sight.own | _extra:
+    for code in _watched_by(sample):
         sys.monitoring.set_local_events(_TOOL, code, 0)
     _extra.clear()
 

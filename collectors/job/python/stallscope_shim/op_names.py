@@ -4,6 +4,7 @@ import sys
 import types
 
 from . import session
+from .codes import MOST
 from .loaders import installed
 
 LIBRARIES = frozenset(
@@ -16,7 +17,8 @@ _FUNCTION = types.FunctionType
 _CACHED = type(functools.lru_cache(lambda: None))
 _NATIVE = (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType)
 
-known = {}  # what a caller knows a call by → the op's id
+known = {}  # what a call is known by → the op's id
+_kept = []  # the codes whose ids are in these keys
 
 
 def of(callee, caller, line, at=None):
@@ -49,6 +51,20 @@ def of(callee, caller, line, at=None):
             function = kind.__dict__.get(method)
             code = code or getattr(function, "__code__", None)
     return define(name, code, caller, line, at, variables)
+
+
+def learn(key, op, *codes):
+    """From now on `known` has it; `codes`: those that the key has the ids of."""
+    if len(known) >= MOST:
+        _forget()
+    known[key] = op
+    _kept.append(codes)
+    return op
+
+
+def _forget():
+    known.clear()
+    _kept.clear()
 
 
 def _uncached(callee):
@@ -123,4 +139,4 @@ def code_of(callee):
     return callee.__code__ if type(callee) is _FUNCTION else None
 
 
-session.fork_hooks.append(known.clear)
+session.fork_hooks.append(_forget)

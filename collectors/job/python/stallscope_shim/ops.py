@@ -12,6 +12,7 @@ calls dearer, on fewer batches.
 import sys
 
 from . import lines, locks, op_names, ring, samples, session
+from .codes import Codes
 from .sight import CollateSight, StageSight, of as sight_of, shares
 from .spans import stage_of
 
@@ -94,7 +95,7 @@ class Watcher:
             self.collate_fn = fetcher.__dict__.get("collate_fn")
             self.collating = CollateSight(self.collate_fn)
             if calls.LOSES_CHANGES and shares(self.collating):
-                self.collating.entries = {}
+                self.collating.entries = Codes()
         if self.collating.entries:
             self._take(self.collating, stage, ring.now())
         self.samples += 1
@@ -154,7 +155,7 @@ class Whole:
     """A stage that is a single function of the job: one op, recorded for the first batches and for some
     of the later ones; not once a sample has looked into it, for what its calls take would be its own."""
 
-    _looked_into = set()  # codes
+    _looked_into = Codes()
 
     def __init__(self, code, name):
         seen = code is not None and session.settings().get("profile") != "off"
@@ -175,8 +176,7 @@ class Whole:
 
 
 def collate_as_a_whole(collate):
-    code, name = next(iter(CollateSight(collate).entries.items()), (None, ""))
-    return Whole(code, name)
+    return Whole(*next(iter(CollateSight(collate).entries.items()), (None, "")))
 
 
 def _begin(sight, timed):

@@ -12,6 +12,7 @@ its line have waited for.
 import sys
 
 from . import session
+from .codes import Codes
 from .loaders import installed
 from .sight import called_codes
 from .watch import own
@@ -28,7 +29,7 @@ _looks = 0
 def waits():
     """The codes that wait."""
     found = (_code_of(getattr(sys.modules.get(module), cls, None), name) for module, cls, name in _WAITS)
-    return frozenset(code for code in found if code is not None)
+    return Codes([code for code in found if code is not None])
 
 
 def op_of(frame):

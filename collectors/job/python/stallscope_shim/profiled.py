@@ -25,12 +25,11 @@ def _profile(frame, event, arg):
         if waits is not None:
             sample.enter(waits, frame)
         elif code in sight.entries:
-            key = (code, None, None)
-            op = op_names.known.get(key)
+            op = op_names.known.get(id(code))
             if op is None:
                 first = frame.f_locals.get(code.co_varnames[0] if code.co_argcount else "")
-                name = sight.entries[code] or "%s.%s" % (type(first).__qualname__, code.co_name)
-                op = op_names.known[key] = op_names.define(name, code, code, 0)
+                name = sight.entries.name_of(code) or "%s.%s" % (type(first).__qualname__, code.co_name)
+                op = op_names.learn(id(code), op_names.define(name, code, code, 0), code)
             sample.enter(op, frame)
         elif outer in sight.roots:
             _enter_frame(sample, frame, code, caller)
@@ -52,10 +51,10 @@ def _profile(frame, event, arg):
         elif code not in sight.own or not op_names.counts(arg, None, sight):
             return
         at = op_names.job_call(code, sight)
-        key = (code, frame.f_lineno, arg.__qualname__, at)
+        key = (id(code), frame.f_lineno, arg.__qualname__, at and (id(at[0]), at[1]))
         op = op_names.known.get(key)
         if op is None:
-            op = op_names.known[key] = op_names.of(arg, code, frame.f_lineno, at)
+            op = op_names.learn(key, op_names.of(arg, code, frame.f_lineno, at), code, at)
         sample.enter(op, (frame, arg), True)
     elif stack and type(stack[-1].mark) is tuple and stack[-1].mark[0] is frame:
         sample.leave()  # c_return, c_exception
@@ -71,7 +70,8 @@ def _enter_frame(sample, frame, code, caller):
         if obj is not None and code.co_name != "__init__" and sample.sight.composed(obj):
             return
     at = op_names.job_call(caller.f_code, sample.sight)
-    key = (caller.f_code, caller.f_lineno, code if obj is None else type(obj), at)
+    key = (id(caller.f_code), caller.f_lineno, id(code) if obj is None else type(obj),
+           at and (id(at[0]), at[1]))
     op = op_names.known.get(key)
     if op is None:
         place = caller.f_code, caller.f_lineno, at
@@ -81,7 +81,7 @@ def _enter_frame(sample, frame, code, caller):
             op = op_names.of(obj, *place)
         else:
             op = op_names.define(_qualified(frame, code), code, *place)
-        op_names.known[key] = op
+        op_names.learn(key, op, caller.f_code, code, at)
     sample.enter(op, frame)
 
 

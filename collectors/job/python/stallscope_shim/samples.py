@@ -5,8 +5,7 @@ calls are ops; a lock that other processes share is one while it is held.
 """
 from _thread import get_ident
 
-from . import pools, ring, session, watch
-from .op_names import known
+from . import op_names, pools, ring, session, watch
 
 _SHORT = 20_000  # ns: shorter calls are a part of the one around them, if they are few
 _CHEAP = 5_000  # ns of CPU, watching included: a native function that takes less is no op of its own
@@ -151,11 +150,12 @@ def sampled():
 
 def hold(lock, frame):
     """It takes a lock that other processes share, in the line where `frame` is."""
-    key = (frame.f_code, frame.f_lineno, type(lock))
-    op = known.get(key)
+    key = (id(frame.f_code), frame.f_lineno, type(lock))
+    op = op_names.known.get(key)
     if op is None:
-        op = known[key] = session.string("multiprocessing.%s held" % type(lock).__name__,
-                                          session.absolute(frame.f_code.co_filename), frame.f_lineno)
+        op = op_names.learn(key, session.string(
+            "multiprocessing.%s held" % type(lock).__name__,
+            session.absolute(frame.f_code.co_filename), frame.f_lineno), frame.f_code)
     current.enter(op, (_LOCK, id(lock), True))
 
 

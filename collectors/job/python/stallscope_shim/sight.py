@@ -8,6 +8,7 @@ import sys
 import types
 import weakref
 
+from .codes import Codes
 from .loaders import _SHIM, installed
 from .watch import own
 
@@ -28,17 +29,17 @@ class Sight:
     themselves. A comprehension (`inline`) is a part of the function around it, and no op."""
 
     def __init__(self, fetcher):
-        self.roots = set()
-        self.own = set()
-        self.inline = set()
-        self.entries = {}  # code → its name, if that is not the code's own
+        self.roots = Codes()
+        self.own = Codes()
+        self.inline = Codes()
+        self.entries = Codes()  # each with its name, if that is not the code's own
         self.chains = set()
         fetch = type(fetcher).fetch
         self.fetch = getattr(fetch, "__wrapped__", fetch).__code__
         if _is_a_call(fetcher.dataset):
             call = CollateSight(fetcher.dataset)
             self.own.update(call.own)
-            self.entries.update(call.entries)
+            self.entries = call.entries
             for code in call.own:
                 self._functions(_module_of(code))
         elif type(fetcher.dataset) is not types.GeneratorType:
@@ -46,7 +47,7 @@ class Sight:
         else:
             code = fetcher.dataset.gi_code
             self.roots.add(code)
-            self.entries[code] = fetcher.dataset.__qualname__
+            self.entries.add(code, fetcher.dataset.__qualname__)
             frame = fetcher.dataset.gi_frame
             self._functions(frame.f_globals if frame is not None else {})
         add_inner(self)
@@ -72,8 +73,8 @@ class Sight:
                     value = getattr(value, "__wrapped__", None)  # plain.py watches the class
                 codes = [function.__code__ for function in _functions_behind(value)]
                 (self.roots if name in _ENTRIES else self.own).update(codes)
-                if name in _ENTRIES and codes:
-                    self.entries.setdefault(codes[0], None)
+                if name in _ENTRIES and codes and codes[0] not in self.entries:
+                    self.entries.add(codes[0])
             if cls is not type(data_set):
                 continue  # a base class's module has helpers for many data sets
             source = sys.modules.get(module)
@@ -114,9 +115,9 @@ class Sight:
                     self._nested(code)
                     owner = holder.__name__ if isinstance(holder, type) else library
                     called = owner + "." + code.co_name.strip("_")
-                    if called in self.entries.values():  # __iter__ beside _iter
+                    if called in [known for _, known in self.entries.items()]:  # __iter__ beside _iter
                         called = owner + "." + code.co_name
-                    self.entries[code] = called
+                    self.entries.add(code, called)
 
     def _nested(self, code):
         """Functions that a function of the library's defines: they call the job's."""
@@ -151,7 +152,7 @@ class Sight:
                         (self.own if waits else self.roots).add(code)
                         if method in ("__next__", "next", "__getitem__") and (
                                 cls.__name__ != "BaseNode"):  # torchdata's, which calls `next`
-                            self.entries[code] = cls.__name__.strip("_")
+                            self.entries.add(code, cls.__name__.strip("_"))
 
     def _features(self):
         """For Hugging Face's datasets: decoders are ops, and so is the job's transform."""
@@ -165,7 +166,7 @@ class Sight:
                 code = getattr(vars(cls).get("decode_example"), "__code__", None)
                 if code is not None and cls.__name__ != "Features":
                     self.roots.add(code)
-                    self.entries[code] = cls.__name__ + ".decode_example"
+                    self.entries.add(code, cls.__name__ + ".decode_example")
                 if cls.__name__ == "CustomFormatter":
                     for method in ("format_row", "format_column", "format_batch"):
                         code = getattr(vars(cls).get(method), "__code__", None)
@@ -221,7 +222,7 @@ def add_inner(sight):
                     sight.own.add(inner)
                     if codes is sight.own:
                         more.append(inner)
-    sight.own -= sight.roots
+    sight.own.discard(sight.roots)
 
 
 def _is_a_call(data):
@@ -275,13 +276,13 @@ def shares(sight):
     thread may. Before Python 3.12, profiling and tracing put the variables of a function back as they
     were when an event began: what another thread has changed meanwhile is lost. Hugging Face's streams
     count in such functions, in the thread alone that iterates."""
-    watched = [code for code in sight.roots | sight.own
+    watched = [code for codes in (sight.roots, sight.own) for code in codes
                if code.co_cellvars and not (_STREAMS in code.co_filename and installed(code.co_filename))]
     if not watched:
         return False
     import dis
 
-    reached = set()
+    reached = Codes()
     more = list(sight.roots) or list(sight.own)
     names = set()  # of what these use
     while more:
@@ -289,7 +290,7 @@ def shares(sight):
             reached.add(code)
             for inner in codes_within(code):
                 names.update(inner.co_names)
-        more = [code for code in sight.own - reached if code.co_name in names]
+        more = [code for code in sight.own if code.co_name in names and code not in reached]
     return any(
         each.opname in ("STORE_DEREF", "DELETE_DEREF") and each.argval in inner.co_freevars
         for code in watched if code in reached
@@ -309,10 +310,12 @@ class StageSight(Sight):
     """The function whose calls are a stage that the job names, or where it enters one."""
 
     def __init__(self, entered):
-        self.roots = {entered.code}
-        self.own = set()
-        self.inline = set()
-        self.entries = {entered.code: entered.op} if entered.called else {}
+        self.roots = Codes([entered.code])
+        self.own = Codes()
+        self.inline = Codes()
+        self.entries = Codes()
+        if entered.called:
+            self.entries.add(entered.code, entered.op)
         self.chains = set()
         self.fetch = None
         self._functions(_module_of(entered.code))
@@ -364,16 +367,16 @@ class CollateSight:
     """The job's own function that makes a batch of its elements, as one op."""
 
     def __init__(self, collate):
-        self.roots = set()
-        self.own = set()
-        self.inline = set()
-        self.entries = {}
+        self.roots = Codes()
+        self.own = Codes()
+        self.inline = Codes()
+        self.entries = Codes()
         self.fetch = None
         function, name = _called(collate)
         code = getattr(function, "__code__", None)
         if code is not None and not _torchs(function) and not installed(code.co_filename):
             self.own.add(code)
-            self.entries[code] = name
+            self.entries.add(code, name)
             add_inner(self)
 
     def composed(self, obj):
