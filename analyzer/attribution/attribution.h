@@ -272,6 +272,8 @@ struct CpuUse {
   std::optional<double> disk_bytes_per_s;  // read from the disk
   // Of the window, of one trainer's thread: ready, without a core.
   std::optional<double> trainer_run_wait;
+  // Of this, the part in which threads of the input's stages had the cores.
+  std::optional<double> taken_by_input;
   // Of all cores' time: what other programs had, and other virtual machines. Not for several ranks
   // with a recording each, where the others' recordings are such programs.
   std::optional<double> others;

@@ -195,14 +195,18 @@ std::vector<ThreadTime> TimesOfThreads(const model::Run& run, const Window& wind
 
 namespace {
 
-// The mean of the ranks' trainers.
-std::optional<double> RunWaitOfTrainers(const model::Run& run, const Window& window,
-                                        const CounterRates& counters) {
+std::set<TrackId> TrainersOf(const model::Run& run, const Window& window) {
   std::set<TrackId> trainers;
   for (size_t row = window.first_row; row < window.first_row + window.rows; ++row) {
     const TrackId track = run.rows.steps[row].track;
     if (track.known()) trainers.insert(track);
   }
+  return trainers;
+}
+
+// The mean of the ranks' trainers.
+std::optional<double> RunWaitOfTrainers(const model::Run& run, const std::set<TrackId>& trainers,
+                                        const CounterRates& counters) {
   double sum = 0;
   for (const TrackId id : trainers) {
     const model::Track& track = run.tracks[id.value];
@@ -283,6 +287,29 @@ void TakeLoading(const model::Run& run, const Window& window, const CounterRates
   use.beside_loading = beside;
 }
 
+// Of the trainer's waits for a core, the input's part: as it has of all cores that the trainer does
+// not use.
+std::optional<double> TakenByInput(const model::Run& run, const std::set<TrackId>& trainers,
+                                   const CounterRates& counters, const CpuUse& use) {
+  if (run.imported() || !run.step_ranks.empty() || !use.trainer_run_wait || !use.process_busy) {
+    return std::nullopt;
+  }
+  double input = 0;
+  double training = 0;
+  for (const model::Track& track : run.tracks) {
+    const trace::TrackInfo& info = track.info;
+    if (info.kind != trace::TrackKind::kThread) continue;
+    const bool trains = trainers.contains(info.id);
+    if (!trains && (!info.stage.known() || model::IsTrainer(run, info.stage))) continue;
+    (trains ? training : input) +=
+        counters.RateOverWindow(NameOfThread(info, ".on_cpu"), track.rank).value_or(0);
+  }
+  if (input == 0) return 0;
+  const double others =
+      use.others.value_or(0) * std::max<double>(run.info.host.cores_online, use.cores);
+  return *use.trainer_run_wait * input / std::max(input, *use.process_busy + others - training);
+}
+
 // What all cores did, and what the hypervisor took, without what this program burned. Of a machine
 // with more cores than the run may use, its share.
 std::optional<double> PartOfOthers(const trace::HostInfo& host, const std::optional<double>& busy,
@@ -309,7 +336,8 @@ CpuUse UseOfCpu(const model::Run& run, const Window& window, const CounterRates&
   use.run_wait = counters.Rate("process.run_wait", rank);
   // A job has several processes, and only its threads are counted.
   if (!use.run_wait.has_value()) use.run_wait = counters.RateOfThreads("run_wait", rank);
-  use.trainer_run_wait = RunWaitOfTrainers(run, window, counters);
+  const std::set<TrackId> trainers = TrainersOf(run, window);
+  use.trainer_run_wait = RunWaitOfTrainers(run, trainers, counters);
   TakeLoading(run, window, counters, use);
   use.throttled = counters.Rate("cgroup.throttled", rank);
   use.steal = counters.Rate("cpu.steal", rank);
@@ -318,6 +346,7 @@ CpuUse UseOfCpu(const model::Run& run, const Window& window, const CounterRates&
   if (!use.others_are_ranks || run.step_ranks.empty()) {
     use.others = PartOfOthers(host, counters.Rate("cpu.busy", rank), use);
   }
+  use.taken_by_input = TakenByInput(run, trainers, counters, use);
   const auto per_second = [&](std::string_view name) {
     auto rate = counters.Rate(name, rank);
     if (rate.has_value()) *rate *= static_cast<double>(kNsPerSecond);

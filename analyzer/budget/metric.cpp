@@ -186,7 +186,7 @@ report::Report Everything() {
   report.devices = {device};
   report.kernels.resize(1);
   report.arithmetic = attribution::Arithmetic{0, 0, 0, 0, 0};
-  report.cpu = {0, 0, 0, 0, 0, 0, 0, 0, 0};
+  report.cpu = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
   report.memory = {0, 0, {{"", 0}}, 0};
   report::FindingRow finding;
   finding.recommendation = findings::Recommendation{};
@@ -235,9 +235,9 @@ std::string Metric::Pattern() const {
 
 bool Metric::IsShare() const {
   static const std::set<std::string_view> kKeys = {
-      "fraction",        "utilization", "starved", "blocked",   "empty",  "full",
-      "share",           "confidence",  "steal",   "throttled", "others", "trainer_run_wait",
-      "fraction_of_peak"};
+      "fraction",       "utilization",     "starved", "blocked",   "empty",  "full",
+      "share",          "confidence",      "steal",   "throttled", "others", "trainer_run_wait",
+      "taken_by_input", "fraction_of_peak"};
   const std::string& key = steps.back().key;
   const bool of_category = steps.front().key == "breakdown" && (key == "low" || key == "high");
   return of_category || kKeys.contains(key);

@@ -152,6 +152,19 @@ double BlamedForWork(const Case& c, StageId stage) {
   return Blamed(c, stage) - Blamed(c, stage, {Cause::kOrder, Cause::kBuffer});
 }
 
+double TakenBy(const Case& c, StageId stage) {
+  int64_t own = 0;
+  int64_t all = 0;
+  for (const attribution::StageUse& use : c.attribution.stages) {
+    if (model::IsTrainer(c.run, use.stage)) continue;
+    all += use.cpu_ns;
+    if (use.stage == stage) own = use.cpu_ns;
+  }
+  return all == 0
+             ? 0
+             : TakenByInput(c.attribution) * static_cast<double>(own) / static_cast<double>(all);
+}
+
 bool Worth(const Case& c, Category category) { return Share(c, category) >= BarFor(c.verdict); }
 
 bool BusyBetweenLaunches(const Case& c) {

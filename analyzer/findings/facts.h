@@ -25,6 +25,8 @@ double Blamed(const Case& c, StageId stage, std::initializer_list<Cause> causes)
 double BlamedOn(const Case& c, Cause cause);
 // The part that less work in the stage would shorten: neither keeping the order nor a burst.
 double BlamedForWork(const Case& c, StageId stage);
+// The part of step time in which the stage has the cores that the trainer's thread is ready for.
+double TakenBy(const Case& c, StageId stage);
 
 // Whether time in this category is worth a change: there is enough of it, and the verdict is not
 // that something else bounds the run.

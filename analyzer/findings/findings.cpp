@@ -176,7 +176,8 @@ void LimitUnpriced(const Case& c, Finding& finding) {
   Recommendation& recommendation = *finding.recommendation;
   const Rule* const rule = RuleNamed(finding.id);
   const model::Loader* const loader = JobLoaderOf(c, finding.stage);
-  const double stall = Share(c, Category::kInputStall);
+  const double taken = TakenByInput(c.attribution);
+  const double stall = Share(c, Category::kInputStall) + taken;
   const bool of_stall = rule != nullptr && loader != nullptr && loader->steps > 0 &&
                         !model::IsTransport(c.run, finding.stage) &&
                         (rule->shortens & Parts(Category::kInputStall)) != 0;
@@ -185,8 +186,9 @@ void LimitUnpriced(const Case& c, Finding& finding) {
       stall >= kLimitTells) {
     return;
   }
-  recommendation.unpriced +=
-      fmt::format("; at most about {}, without any wait for input", words::Factor(1 / (1 - stall)));
+  recommendation.unpriced += fmt::format("; at most about {}, without any wait for input{}",
+                                         words::Factor(1 / (1 - stall)),
+                                         taken > 0 ? ", or for the cores that it has" : "");
 }
 
 // The risk is named before the advice that raises it.

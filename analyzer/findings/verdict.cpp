@@ -30,6 +30,11 @@ double Fraction(const Attribution& attribution, Category category) {
   return total.has_value() ? total->fraction : 0;
 }
 
+// Of step time, without what the input takes from it.
+double Computes(const Attribution& attribution) {
+  return Fraction(attribution, Category::kCompute) - TakenByInput(attribution);
+}
+
 // The four that may name a bound, largest first.
 std::array<Candidate, 4> Candidates(const Attribution& attribution) {
   std::array<Candidate, 4> candidates = {{{Bound::kInput, Category::kInputStall},
@@ -39,8 +44,9 @@ std::array<Candidate, 4> Candidates(const Attribution& attribution) {
   for (Candidate& candidate : candidates) {
     const auto& total = attribution.breakdown[attribution::At(candidate.category)];
     if (!total.has_value()) continue;
-    candidate.fraction = total->fraction;
-    candidate.low = total->low;
+    const double taken = candidate.bound == Bound::kInput ? TakenByInput(attribution) : 0;
+    candidate.fraction = total->fraction + taken;
+    candidate.low = total->low + taken;
   }
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate& a, const Candidate& b) { return a.fraction > b.fraction; });
@@ -84,7 +90,7 @@ double Lost(const model::Run& run, const Attribution& attribution) {
 }
 
 Bound BoundOf(const Attribution& attribution, const std::array<Candidate, 4>& candidates) {
-  const double compute = Fraction(attribution, Category::kCompute);
+  const double compute = Computes(attribution);
   if (compute >= kFullDeviceUse) return Bound::kCompute;
   const Candidate& first = candidates[0];
   if (first.fraction >= kNamesTheBound &&
@@ -103,7 +109,7 @@ void Doubt(double factor, std::string why, Verdict& verdict) {
 // How near the run is to another bound.
 void DoubtTheBound(const Attribution& attribution, const std::array<Candidate, 4>& candidates,
                    Verdict& verdict) {
-  const double compute = Fraction(attribution, Category::kCompute);
+  const double compute = Computes(attribution);
   const Candidate& first = candidates[0];
   const Candidate& second = candidates[1];
   switch (verdict.bound) {
@@ -167,6 +173,23 @@ void DoubtTheBound(const Attribution& attribution, const std::array<Candidate, 4
   if (compute > kFullDeviceUse - kNear) {
     Doubt(kPlainDoubt, fmt::format("compute covers {:.1f}% of step time", 100 * compute), verdict);
   }
+}
+
+// The stage that has most of the cores which the trainer's thread is ready for.
+void NameTheTaker(const model::Run& run, const Attribution& attribution, Verdict& verdict) {
+  int64_t most = 0;
+  for (const attribution::StageUse& use : attribution.stages) {
+    if (model::IsTrainer(run, use.stage) || use.cpu_ns <= most) continue;
+    most = use.cpu_ns;
+    verdict.stage = use.stage;
+  }
+  verdict.cause = Cause::kCpuContention;
+  Doubt(kPlainDoubt,
+        fmt::format("only {} of step time is a wait for a batch, but for {} the trainer's thread "
+                    "is ready while the input has the cores",
+                    words::Percent(Fraction(attribution, Category::kInputStall)),
+                    words::Percent(TakenByInput(attribution))),
+        verdict);
 }
 
 // The stage with the most blame, and what kept it most.
@@ -321,6 +344,7 @@ std::string_view PhraseFor(Category category) {
 std::string LackOfCores(const Attribution& attribution, const Candidate& first, Bound bound) {
   const double waits = ReadyWithoutCore(attribution);
   if (bound == Bound::kCompute || waits <= first.fraction) return "";
+  if (TakenByInput(attribution) > 0) return "";  // the verdict says it
   const std::string than =
       first.fraction > 0 ? fmt::format(", more than {} takes", PhraseFor(first.category)) : "";
   return fmt::format(
@@ -364,6 +388,14 @@ std::string_view WordFor(Bound bound) {
   constexpr std::array<std::string_view, 7> kWords = {
       "input", "transfer", "compute", "launch", "communication", "balanced", "inconclusive"};
   return kWords[static_cast<size_t>(bound)];
+}
+
+double TakenByInput(const Attribution& attribution) {
+  if (ReadyWithoutCore(attribution) == 0) return 0;
+  const double compute = Fraction(attribution, Category::kCompute);
+  const double taken = std::min(attribution.cpu.taken_by_input.value_or(0), compute);
+  const double stall = Fraction(attribution, Category::kInputStall);
+  return taken > stall && stall + taken > compute - taken ? taken : 0;
 }
 
 double ReadyWithoutCore(const Attribution& attribution) {
@@ -439,7 +471,9 @@ void JudgeByShares(const model::Run& run, const Attribution& attribution, Verdic
   verdict.bound = BoundOf(attribution, candidates);
   verdict.also = AlsoOf(attribution, candidates, verdict.bound);
   DoubtTheBound(attribution, candidates, verdict);
-  if (verdict.bound == Bound::kInput) NameTheStage(run, attribution, verdict);
+  if (verdict.bound == Bound::kInput) {
+    (TakenByInput(attribution) > 0 ? NameTheTaker : NameTheStage)(run, attribution, verdict);
+  }
   CheckBySensitivity(run, attribution, verdict);
 }
 

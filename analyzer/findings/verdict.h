@@ -27,6 +27,9 @@ std::optional<attribution::Category> CategoryOf(Bound bound);
 // The part of step time for which the trainer's thread is ready without a core, where that thread
 // is what computes; 0 where it is not worth a word, or a device computes.
 double ReadyWithoutCore(const attribution::Attribution& attribution);
+// The part of this in which the input has the cores, if that takes more of step time than waiting
+// for batches, and both take more than the trainer's own work: such a run is input-bound. Else 0.
+double TakenByInput(const attribution::Attribution& attribution);
 
 struct Verdict {
   Bound bound = Bound::kInconclusive;

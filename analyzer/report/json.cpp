@@ -222,6 +222,7 @@ Json CpuTree(const attribution::CpuUse& cpu) {
           {"read_bytes_per_s", OrNull(cpu.read_bytes_per_s)},
           {"disk_bytes_per_s", OrNull(cpu.disk_bytes_per_s)},
           {"trainer_run_wait", OrNull(cpu.trainer_run_wait)},
+          {"taken_by_input", OrNull(cpu.taken_by_input)},
           {"others", OrNull(cpu.others)}};
 }
 

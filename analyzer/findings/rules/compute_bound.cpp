@@ -46,6 +46,13 @@ std::string WhatInputCouldGain(const Case& c) {
     return "this trace does not show whether it waits for input";
   }
   const double waits = Share(c, Category::kInputStall);
+  if (const double taken = c.attribution.cpu.taken_by_input.value_or(0);
+      ReadyWithoutCore(c.attribution) > 0 && taken >= kModerateShare) {
+    return fmt::format(
+        "for {} of step time the input has these cores: one that computes less would "
+        "leave them to the trainer",
+        Percent(taken));
+  }
   if (waits < kModerateShare) {
     const std::string other = WhatElseTakesTime(c);
     return other.empty() ? "no change to the input makes this run faster"

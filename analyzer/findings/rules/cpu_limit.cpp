@@ -37,9 +37,10 @@ std::optional<Taker> WhoTakesThem(const Case& c) {
 }
 
 void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
-  if (!Worth(c, Category::kInputStall)) return;
+  const double taken = TakenByInput(c.attribution);
+  if (!Worth(c, Category::kInputStall) && taken == 0) return;
   const std::optional<Taker> who = WhoTakesThem(c);
-  const double share = BlamedOn(c, Cause::kCpu) + BlamedOn(c, Cause::kCpuContention);
+  const double share = taken + BlamedOn(c, Cause::kCpu) + BlamedOn(c, Cause::kCpuContention);
   if (!who.has_value() || share < kModerateShare) return;
   Draft draft = About(
       c, StageId::None(), share,

@@ -64,7 +64,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
     if (!stage.loader.known() || use == nullptr) continue;
     if (use->ops.empty() && IsSampler(c, stage.id)) CheckSampler(c, stage.id, drafts);
     if (use->ops.empty()) continue;
-    const double blamed = BlamedForWork(c, stage.id);
+    const double blamed = BlamedForWork(c, stage.id) + TakenBy(c, stage.id);
     const attribution::OpUse& op = use->ops.front();
     const double of_stage = attribution::ShareOfStage(op, use->sampled_ns).value_or(0);
     if (blamed < kModerateShare || of_stage < kSlowOpShare) continue;

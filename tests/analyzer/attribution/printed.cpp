@@ -129,10 +129,10 @@ void PrintDevices(const attribution::Attribution& a, Printer& p) {
 }
 
 void PrintMachine(const attribution::Attribution& a, Printer& p) {
-  const auto& [cores, busy, run_wait, throttled, steal, read, disk, trainer_run_wait, others,
-               others_are_ranks, loading, beside_loading] = a.cpu;
-  p.Line("cpu", cores, busy, run_wait, throttled, steal, read, disk, trainer_run_wait, others,
-         others_are_ranks, loading, beside_loading);
+  const auto& [cores, busy, run_wait, throttled, steal, read, disk, trainer_run_wait,
+               taken_by_input, others, others_are_ranks, loading, beside_loading] = a.cpu;
+  p.Line("cpu", cores, busy, run_wait, throttled, steal, read, disk, trainer_run_wait,
+         taken_by_input, others, others_are_ranks, loading, beside_loading);
   const auto& [peak, on_device, available, limit, growth, stages] = a.memory;
   p.Line("memory", peak, on_device, available, limit, growth);
   for (const auto& [stage, bytes] : stages) p.Line(" held", stage, bytes);

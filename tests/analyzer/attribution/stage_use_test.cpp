@@ -408,6 +408,25 @@ TEST_SUITE("fast") {
     CHECK_FALSE(without.Used().LoadsInThreads());
   }
 
+  TEST_CASE("cpu: the input's part of the trainer's waits for a core") {
+    // The trainer's thread has 0.1 of two cores, a worker's 1.2; other threads of both the rest.
+    Loading scene(1);
+    scene.ThreadCounter(TrackId{0}, "run_wait", 0, 20'000, 10'000);
+    scene.Process("worker", 0, 20'000, 1.2, 1.2);
+    const auto of_job = [&](const char* name, double cores) {
+      const CounterId counter = scene.Counter(name);
+      scene.Sample(counter, 0, 0);
+      scene.Sample(counter, 20'000, cores * 20'000);
+    };
+    of_job("process.cpu_user", 1.5);
+    of_job("process.cpu_system", 0.4);
+    const CpuUse use = scene.Used();
+    REQUIRE(use.taken_by_input.has_value());
+    CHECK(*use.trainer_run_wait == Approx(0.5));
+    CHECK(*use.taken_by_input == Approx(0.5 * 1.2 / (1.9 - 0.1)));
+    CHECK_FALSE(Loading(1).Used().taken_by_input.has_value());
+  }
+
   TEST_CASE("cpu: workers that follow one another count as one") {
     Loading scene(1);
     scene.Process("worker", 0, 10'000, 1, 1.8);

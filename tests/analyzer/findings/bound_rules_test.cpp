@@ -40,6 +40,11 @@ TEST_SUITE("fast") {
     builder.attribution.cpu.trainer_run_wait = 0.3;
     const std::string waits = builder.FindingOf("compute-bound")->text;
     CHECK(waits.find("for up to 30.0% it is ready without a core") != std::string::npos);
+    CHECK(waits.find("no change to the input makes this run faster") != std::string::npos);
+    builder.attribution.cpu.taken_by_input = 0.25;
+    const std::string taken = builder.FindingOf("compute-bound")->text;
+    CHECK(taken.find("for 25.0% of step time the input has these cores") != std::string::npos);
+    CHECK(taken.find("no change to the input") == std::string::npos);
   }
 
   TEST_CASE("compute-bound: what the measured steps do not show") {

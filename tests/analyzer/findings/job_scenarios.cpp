@@ -96,6 +96,22 @@ TEST_SUITE("fast") {
     }
   }
 
+  TEST_CASE("job: an op whose stage has the trainer's cores is to be cheaper") {
+    CaseBuilder b;
+    MakeJob(b, Cause::kCpu, 0.02);
+    AddOps(b, 0.8);
+    b.attribution.devices.clear();
+    b.run.loaders[0].steps = 100;
+    b.attribution.cpu.trainer_run_wait = 0.8;
+    CHECK_FALSE(b.FindingOf("slow-op").has_value());
+    b.attribution.cpu.taken_by_input = 0.7;
+    const auto found = b.FindingOf("slow-op");
+    REQUIRE(found.has_value());
+    CHECK(Has(found->recommendation->text, "cheaper"));
+    CHECK(found->recommendation->unpriced.ends_with(
+        "at most about 3.57x, without any wait for input, or for the cores that it has"));
+  }
+
   TEST_CASE("job: an op that waits for the interpreter is to be cheaper") {
     CaseBuilder b;
     MakeJob(b, Cause::kCpu);  // the stall waited for the threads that had it

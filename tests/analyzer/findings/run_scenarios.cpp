@@ -161,6 +161,13 @@ std::vector<Scenario> RunScenarios() {
          b.Stall("decode", Cause::kCpuContention, 0.3);
        },
        "for less long", [](CaseBuilder& b) { b.attribution.cpu.trainer_run_wait = 0.2; }},
+      {"cpu-limit", "the input has the cores that the trainer is ready for",
+       [](CaseBuilder& b) {
+         b.attribution.devices.clear();
+         b.attribution.cpu.trainer_run_wait = 0.8;
+         b.attribution.cpu.taken_by_input = 0.7;
+       },
+       "others have them", [](CaseBuilder& b) { b.attribution.cpu.taken_by_input = 0.1; }},
       {"compute-bound", "the device computes", [](CaseBuilder&) {}, "it waits",
        [](CaseBuilder& b) { b.Stall("decode", Cause::kCpu, 0.2); }},
       {"balanced", "nothing stands out", [](CaseBuilder& b) { b.verdict.bound = Bound::kBalanced; },

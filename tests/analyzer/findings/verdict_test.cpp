@@ -87,6 +87,31 @@ TEST_SUITE("fast") {
     CHECK_FALSE(Doubts(facts.Judged(), "core"));
   }
 
+  TEST_CASE("an input that has the cores which the trainer is ready for bounds the run") {
+    Facts facts({.compute = 98'000, .input = 2'000});
+    facts.a.cpu.trainer_run_wait = 0.8;
+    facts.a.cpu.taken_by_input = 0.6;
+    facts.a.stages.resize(3);
+    for (uint32_t i = 0; i < 3; ++i) facts.a.stages[i].stage = StageId{i};
+    facts.a.stages[0].cpu_ns = 90'000;
+    facts.a.stages[1].cpu_ns = 10'000;
+    facts.a.stages[2].cpu_ns = 200'000;
+    facts.run.stages[2].kind = "trainer";
+    const Verdict verdict = facts.Judged();
+    CHECK(verdict.text == "input-bound: read (cpu_contention)");
+    CHECK(verdict.confidence == doctest::Approx(0.8));
+    CHECK(Doubts(verdict,
+                 "only 2.0% of step time is a wait for a batch, but for 60.0% the trainer's "
+                 "thread is ready while the input has the cores"));
+    CHECK(verdict.also.empty());
+    Facts works = facts;  // for longer than it lacks a core
+    works.a.cpu.taken_by_input = 0.47;
+    CHECK(works.Judged().text == "compute-bound");
+    Facts computes = facts;  // on a device, beside which the thread may wait
+    computes.a.devices.resize(1);
+    CHECK(computes.Judged().text == "compute-bound");
+  }
+
   TEST_CASE("a lack of cores that takes more than what bounds the run comes first") {
     Facts facts({.compute = 60'000, .input = 26'000, .launch = 8'000});
     const std::string without = facts.Judged().also;
