@@ -147,7 +147,7 @@ class Libraries(LibraryCase):
             for workers in ("0", "2"):
                 session = self.library(job, workers)
                 self.assertEqual([], session.said)
-                self.assertEqual(8, len(session.steps))
+                self.assertEqual(16, len(session.steps))
                 self.assertIn("double", self.ops(session))
 
     def test_formats_and_several_streams(self):
@@ -170,7 +170,7 @@ class Libraries(LibraryCase):
             with self.subTest(job + workers):
                 session = self.library(job, workers)
                 self.assertEqual([], session.said)
-                self.assertEqual(8, len(session.steps))
+                self.assertEqual(16, len(session.steps))
                 self.assertIn("number", self.ops(session))
                 elsewhere = {(p.pid, e.tid) for p, e in session.events("work", "fetch")
                              if e.tid != session.main.pid}
@@ -259,7 +259,7 @@ class Libraries(LibraryCase):
     def test_accelerate(self):
         session = self.library("accelerated", "2")
         self.assertEqual([], session.said)
-        self.assertEqual(8, len(session.steps))
+        self.assertEqual(16, len(session.steps))
         self.assertEqual(4, self.evaluations(session, "evaluation"))
         self.assertEqual(2, self.evaluations(session, "checkpoint"))
         self.assertEqual(2, self.settings(session)["gradient_accumulation"])
