@@ -188,6 +188,7 @@ SpanTotals Totals(const model::Run& run, const Window& window, const std::vector
                   const StepBuckets& buckets, unsigned threads, Cancel cancel) {
   SpanTotals totals = PassOverSpans(views, window, buckets, threads, cancel);
   LeaveOutWorkAhead(run, views, totals);
+  TakeOpsOfWholeRun(run, views, threads, totals, cancel);
   return totals;
 }
 

@@ -265,6 +265,41 @@ SpanTotals PassOverSpans(const std::vector<TrackView>& views, const Window& wind
   return totals;
 }
 
+namespace {
+
+// Of those of loaders that have ops.
+StageId StageThatLoadsMost(const model::Run& run, const SpanTotals& totals) {
+  std::map<StageId, int64_t> own;
+  for (const TrackUse& track : totals.tracks) {
+    for (const auto& [stage, use] : track.stages) {
+      if (!stage.known() || !run.stages[stage.value].loader.known()) continue;
+      if (!model::IsTransport(run, stage)) own[stage] += use.own_ns;
+    }
+  }
+  const auto most = std::max_element(
+      own.begin(), own.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == own.end() ? StageId::None() : most->first;
+}
+
+}  // namespace
+
+void TakeOpsOfWholeRun(const model::Run& run, const std::vector<TrackView>& views, unsigned threads,
+                       SpanTotals& totals, Cancel cancel) {
+  const StageId stage = StageThatLoadsMost(run, totals);
+  if (!stage.known() || run.ops.empty()) return;
+  for (const auto& [key, work] : totals.work) {
+    if (key.second == stage && !work.ops.empty()) return;
+  }
+  const Window whole{.start_ns = kEver.start_ns, .end_ns = kEver.end_ns};
+  SpanTotals all = PassOverSpans(views, whole, StepBuckets({}), threads, cancel);
+  for (auto& [key, work] : totals.work) {
+    const auto found = all.work.find(key);
+    if (key.second != stage || found == all.work.end()) continue;
+    work.ops = std::move(found->second.ops);
+    work.sampled_ns = found->second.sampled_ns;
+  }
+}
+
 void LeaveOutWorkAhead(const model::Run& run, const std::vector<TrackView>& views,
                        SpanTotals& totals) {
   const auto is_trainers = [&](size_t track) {

@@ -82,6 +82,11 @@ SpanTotals PassOverSpans(const std::vector<TrackView>& views, const Window& wind
 void LeaveOutWorkAhead(const model::Run& run, const std::vector<TrackView>& views,
                        SpanTotals& totals);
 
+// Few batches of a job are looked into, and all of them may be outside of a short window: if the
+// stage that loads most has no ops in it, those of the whole run stand for them.
+void TakeOpsOfWholeRun(const model::Run& run, const std::vector<TrackView>& views, unsigned threads,
+                       SpanTotals& totals, Cancel cancel = {});
+
 struct Split {
   int64_t cpu_ns = 0;
   int64_t contention_ns = 0;

@@ -329,6 +329,26 @@ TEST_SUITE("fast") {
     CHECK(fetch.sampled_ns == 100);
   }
 
+  TEST_CASE("job: ops of the whole run, where the window has none of the stage that loads most") {
+    for (const bool within : {false, true}) {
+      JobScene s;
+      const trace::StringId resize = s.Text("Resize");
+      s.run.ops.push_back({"Resize", "/u/train.py", 12});
+      if (within) s.Op(s.worker, s.fetch, s.Text("__getitem__"), 10, 80);
+      s.Work(s.worker, s.fetch, 0, 100, {.item = kAwaited, .cpu = 75});
+      s.Op(s.worker, s.fetch, resize, 120, 160, {.cpu = 40});
+      s.Work(s.worker, s.fetch, 110, 200, {.item = kAwaited + 1, .cpu = 75});
+      const Attribution attribution = s.Explain();
+      const StageUse& fetch = attribution.stages[s.fetch.value];
+      REQUIRE(fetch.ops.size() == 1);
+      CHECK(fetch.ops[0].name == (within ? "__getitem__" : "Resize"));
+      CHECK(fetch.ops[0].ns == (within ? 70 : 40));
+      CHECK(fetch.sampled_ns == (within ? 100 : 90));
+      CHECK(fetch.busy_ns == 100);
+      CHECK(fetch.elements == 1);
+    }
+  }
+
   TEST_CASE("job: the chain of a stall leads to the op") {
     JobScene s;
     const trace::StringId resize = s.Text("Resize");
