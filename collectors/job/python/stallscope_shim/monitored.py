@@ -34,7 +34,7 @@ def _on_call(code, offset, callee, _):
                 _watch(each, sample)
         return
     at = op_names.job_call(code, sight)
-    key = (id(code), offset, _key(callee) if inner is None else id(inner), at and (id(at[0]), at[1]))
+    key = op_names.key_of(code, offset, _key(callee) if inner is None else id(inner), at)
     op = op_names.known.get(key)
     if op is None:
         line = next((n for a, b, n in code.co_lines() if a <= offset < b), 0) or 0

@@ -53,6 +53,11 @@ def of(callee, caller, line, at=None):
     return define(name, code, caller, line, at, variables)
 
 
+def key_of(code, place, callee, at):
+    """Of a call in `code`, for `known`."""
+    return id(code), place, callee, at and (id(at[0]), at[1])
+
+
 def learn(key, op, *codes):
     """From now on `known` has it; `codes`: those that the key has the ids of."""
     if len(known) >= MOST:

@@ -51,7 +51,7 @@ def _profile(frame, event, arg):
         elif code not in sight.own or not op_names.counts(arg, None, sight):
             return
         at = op_names.job_call(code, sight)
-        key = (id(code), frame.f_lineno, arg.__qualname__, at and (id(at[0]), at[1]))
+        key = op_names.key_of(code, frame.f_lineno, arg.__qualname__, at)
         op = op_names.known.get(key)
         if op is None:
             op = op_names.learn(key, op_names.of(arg, code, frame.f_lineno, at), code, at)
@@ -70,8 +70,7 @@ def _enter_frame(sample, frame, code, caller):
         if obj is not None and code.co_name != "__init__" and sample.sight.composed(obj):
             return
     at = op_names.job_call(caller.f_code, sample.sight)
-    key = (id(caller.f_code), caller.f_lineno, id(code) if obj is None else type(obj),
-           at and (id(at[0]), at[1]))
+    key = op_names.key_of(caller.f_code, caller.f_lineno, id(code) if obj is None else type(obj), at)
     op = op_names.known.get(key)
     if op is None:
         place = caller.f_code, caller.f_lineno, at
