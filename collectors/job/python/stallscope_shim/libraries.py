@@ -86,16 +86,24 @@ def _watch_rows(iterator, data):
     return plain.watch(iterator, data, loaders.place_of(data), "", samples=_rows)
 
 
-def role_of(package, waits):
+def role_of(package, node, waits):
     """The role of a node for the calling thread. What runs code of the package's own is a thread or a
-    process that makes batches ahead of the loop, unless the node `waits()` for others. Requests by the
+    process that makes batches ahead of the loop, unless the node `waits` for others. Requests by the
     job's other threads are not recorded."""
+    roles = plain.here.roles
+    if package not in roles:
+        roles[package] = _role_of_thread(package)
+    role = roles[package]
+    return None if role == plain.AHEAD and waits(node) else role
+
+
+def _role_of_thread(package):
     worker = threading.current_thread()
     if worker is threading.main_thread():
         worker = multiprocessing.current_process()
         if not _runs(package, worker):
             return plain.HANDS_OUT
-    return plain.AHEAD if _runs(package, worker) and not waits() else None
+    return plain.AHEAD if _runs(package, worker) else None
 
 
 def _runs(package, worker):
@@ -135,7 +143,11 @@ _WAITING = ("ProcessPrefetch", "MultiprocessPrefetch", "ThreadPrefetch", "Interl
 
 
 def _role_in_grain(iterator):
-    return role_of("grain", lambda: type(iterator).__name__.strip("_").startswith(_WAITING))
+    return role_of("grain", iterator, _waits_in_grain)
+
+
+def _waits_in_grain(iterator):
+    return type(iterator).__name__.strip("_").startswith(_WAITING)
 
 
 def _of_grain(iterator):

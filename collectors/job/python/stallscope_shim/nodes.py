@@ -6,6 +6,7 @@
     __init__     of a ParallelMapper: where the job makes it, by its name or as a Mapper
 """
 import functools
+import weakref
 
 from . import libraries, loaders, plain
 from .sight import called_codes
@@ -33,8 +34,18 @@ def attach_maps(module):
     libraries.constructed_in(module, module.ParallelMapper)
 
 
+_waiting = weakref.WeakKeyDictionary()  # node → whether it or one before it waits for others
+
+
 def _role(node):
-    return libraries.role_of("torchdata.nodes", lambda: any(_waits(each) for each in _chain(node)))
+    return libraries.role_of("torchdata.nodes", node, _waits_for_others)
+
+
+def _waits_for_others(node):
+    waits = _waiting.get(node)
+    if waits is None:
+        waits = _waiting[node] = any(_waits(each) for each in _chain(node))
+    return waits
 
 
 def _waits(node):

@@ -46,6 +46,7 @@ class Watcher:
         locks.watch()
         self.credit = _AGAIN if generation else _BURST
         self.time = ring.now()
+        self.later = 0  # no sample before
         self.running = None
         self.written = False  # whether the last sample has shown ops
         self.samples = 0
@@ -58,6 +59,8 @@ class Watcher:
         if self.running is not None:
             self.end()
         time = ring.now()
+        if time < self.later:
+            return
         part = _BUDGET * min(max(1, self.samples // _KNOWN), _LEAST)
         if self.first and self.samples < _FEW:
             part = _EARLY
@@ -67,6 +70,7 @@ class Watcher:
             self.skipped -= 1
             return
         if self.credit <= 0:
+            self.later = time + (1 - self.credit) * part
             return
         if self.sight is None:
             self.sight = self.look(fetcher)

@@ -34,6 +34,9 @@ class _Here(_local):
     maker = None
     stages = None  # {name: StageWatcher}
 
+    def __init__(self):
+        self.roles = {}  # package → what the thread is for it
+
 
 here = _Here()
 
@@ -41,6 +44,7 @@ here = _Here()
 def _forked():
     global _latest, _elsewhere
     here.active = here.spans = here.maker = here.stages = None
+    here.roles.clear()
     _sources.clear()
     _passes.clear()
     _latest = None
@@ -283,8 +287,8 @@ def _pass_of(iterator, describe):
 
 # What is made ahead of the loop, without a name of the job's.
 
-_NEAR = 100_000  # ns: work that is shorter, and as near to the next, is one span with that
-_LONG = 5_000_000
+_SHORT = 100_000  # ns: the sum of such work is written as one span, where the last of it ends
+_SPREAD = 5_000_000  # ns, from the begin of its first piece: those that come later are not looked into
 
 
 class _Maker:
@@ -295,12 +299,17 @@ class _Maker:
         # The first one of a process, which has yet to learn its loader, makes whole batches.
         self.ops = ops.Watcher(0 if _latest is None else 1)
         self.spans = Spans()
-        self.pending = None  # [start, end, CPU ns] of short work
+        self.short = self.short_cpu = 0  # ns of short work that is not written yet
+        self.since = self.until = 0  # its first and last time
 
     def fetch(self):
         """As a pass's."""
 
     def begin(self, data):
+        if self.short and ring.now() - self.since < _SPREAD:
+            here.active = self
+            self.at, self.cpu = ring.now(), ring.cpu()
+            return
         self.at = None
         loader = self.loader = loader_of_thread()
         if loader is None:
@@ -315,24 +324,26 @@ class _Maker:
         here.active = None
         if self.at is None:
             return
-        self.ops.end()
+        sampled = self.ops.running is not None
+        if sampled:
+            self.ops.end()
         time, cpu = ring.now(), ring.cpu()
-        start, cpu = self.at, cpu - self.cpu
-        words = self.spans.words(start, self._stage_words)
-        pending = self.pending
-        if pending is not None and (words or start - pending[1] > _NEAR or
-                                    time - pending[0] > _LONG):
-            words = self._work(*pending) + words
-            self.pending = pending = None
-        if pending is not None:
-            pending[1] = time
-            pending[2] += cpu
-        elif time - start < _NEAR and not words:
-            self.pending = [start, time, cpu]
+        wall, used = time - self.at, cpu - self.cpu
+        words = ()
+        if wall < _SHORT and not sampled and not self.spans.sums:
+            if not self.short:
+                self.since = self.at
+            self.short += wall
+            self.short_cpu += used
+            self.until = time
+            if time - self.since < _SPREAD:
+                return
         else:
-            words += self._work(start, time, cpu)
-        if words:
-            ring.mine().put(time, words)
+            words = self.spans.words(self.at, self._stage_words) + self._work(self.at, time, used)
+        if self.short:
+            words = self._work(self.until - self.short, self.until, self.short_cpu) + words
+            self.short = self.short_cpu = 0
+        ring.mine().put(time, words)
 
     def _work(self, start, end, cpu):
         return ring.work(self.loader.fetch, ring.NONE, start, end, cpu)
@@ -378,8 +389,11 @@ def _look_for_workers(loader):
         session.redefine("loader", loader.id, **loader.line)
 
 
+_WORKER = __package__ + ".worker"
+
+
 def _in_worker():
-    worker = sys.modules.get(__package__ + ".worker")
+    worker = sys.modules.get(_WORKER)
     return worker is not None and worker.current is not None
 
 

@@ -14,6 +14,7 @@ import queue
 import sys
 import threading
 import time
+import types
 
 import stallscope
 
@@ -309,6 +310,36 @@ def own_pool_of_several():
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         loop(stallscope.loader(pooled(lambda numbers: [
             future.result() for i in numbers for future in [pool.submit(load, i), pool.submit(save, i)]])))
+
+
+@job
+def short_work_ahead():
+    from stallscope_shim import plain, ring
+
+    written = []
+    clock = types.SimpleNamespace(time=0, cpu=0)
+    ring.now, ring.cpu = (lambda: clock.time), (lambda: clock.cpu)
+    ring.mine = lambda: types.SimpleNamespace(put=lambda _, words: written.extend(words))
+    ring.work = lambda stage, item, start, end, cpu: ((start // 1000, end // 1000, cpu // 1000),)
+    plain.loader_of_thread = lambda: types.SimpleNamespace(fetch=1)
+    maker = plain._Maker()
+    maker.ops.off = True
+
+    def work(wall, cpu, idle, times=1):
+        for _ in range(times):
+            maker.begin(None)
+            clock.time += wall
+            clock.cpu += cpu
+            maker.end()
+            clock.time += idle
+
+    work(20_000, 10_000, 400_000, 3)
+    print("three of 20 us:", written)
+    work(2_000_000, 500_000, 0)
+    print("and one of 2 ms:", written)
+    del written[:]
+    work(20_000, 10_000, 400_000, 13)
+    print("thirteen, 5.04 ms from the first to the last:", written)
 
 
 @job

@@ -146,6 +146,14 @@ class Loops(Case):
         waits = {name for name in places("own_pool_of_several") if name.startswith("waiting for ")}
         self.assertLessEqual(waits, {"waiting for load", "waiting for save"})
 
+    def test_short_work_ahead_of_the_loop_is_written_as_one_span(self):
+        code, out, err = self.job("short_work_ahead")
+        self.assertEqual((0, ""), (code, err))
+        self.assertEqual([
+            "three of 20 us: []",
+            "and one of 2 ms: [(800, 860, 30), (1260, 3260, 500)]",
+            "thirteen, 5.04 ms from the first to the last: [(8060, 8320, 130)]"], out.splitlines())
+
     def test_processes(self):
         for method in ("fork", "spawn"):
             with self.subTest(method):
