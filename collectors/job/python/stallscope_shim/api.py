@@ -196,7 +196,7 @@ def _entered(name, frame):
 
 
 def _called(function):
-    """What a decorated function is when it is called; None for one that is not the job's own."""
+    """What a decorated function is when it is called; None for one that is not Python's."""
     if isinstance(function, (staticmethod, classmethod)):
         return None
     code, name = next(iter(CollateSight(function).entries.items()), (None, ""))

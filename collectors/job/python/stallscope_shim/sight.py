@@ -332,6 +332,17 @@ def _called(obj):
     return getattr(type(obj), "__call__", None), type(obj).__qualname__
 
 
+def _held_by(obj):
+    """What it may call: callables in its fields, or in the closure of a function."""
+    values = list(own(obj).values())
+    for cell in getattr(_called(obj)[0], "__closure__", None) or ():
+        try:
+            values.append(cell.cell_contents)
+        except ValueError:
+            pass  # it has none yet
+    return [value for value in values if callable(value)]
+
+
 def called_codes(obj):
     """What a call of the object runs: its own code, and that of a Compose's transforms. Nothing of a
     function that is not Python's."""
@@ -364,7 +375,8 @@ def of(fetcher):
 
 
 class CollateSight:
-    """The job's own function that makes a batch of its elements, as one op."""
+    """The function that makes a batch of its elements, as one op, unless it is torch's: the job's own, or a
+    library's with those of the job's that it calls."""
 
     def __init__(self, collate):
         self.roots = Codes()
@@ -372,11 +384,16 @@ class CollateSight:
         self.inline = Codes()
         self.entries = Codes()
         self.fetch = None
-        function, name = _called(collate)
-        code = getattr(function, "__code__", None)
-        if code is not None and not _torchs(function) and not installed(code.co_filename):
+        jobs, others = [], []
+        for each in [collate] + _held_by(collate):
+            function, name = _called(each)
+            code = getattr(function, "__code__", None)
+            if code is not None and not _torchs(function):
+                (others if installed(code.co_filename) else jobs).append((code, name))
+        for code, name in jobs + others:
             self.own.add(code)
             self.entries.add(code, name)
+        if self.entries:
             add_inner(self)
 
     def composed(self, obj):

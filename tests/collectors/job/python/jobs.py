@@ -503,6 +503,24 @@ def zero_cached():
     train(DataLoader(Batched(cached), batch_size=4), epochs=4)
 
 
+def zero_collator():
+    import collating
+
+    doubling = Doubling()
+    for collate in (collating.Padding(doubled), collating.padded, lambda batch: doubling(batch)):
+        train(DataLoader(Squares(), batch_size=4, collate_fn=collate), epochs=12)
+
+
+def doubled(batch):
+    time.sleep(0.002)
+    return [2 * value for value in batch]
+
+
+class Doubling:
+    def __call__(self, batch):
+        return doubled(batch)
+
+
 def zero_library():
     import composing
 

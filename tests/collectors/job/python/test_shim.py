@@ -812,6 +812,17 @@ class Ops(Case):
             (os.path.basename(op["file"]), source[op["line"] - 1].strip())
             for p in session.processes for op in p.names["op"] if op["name"] == "Blur"])
 
+    def test_a_librarys_collate_function_is_an_op_and_so_is_what_it_holds_of_the_jobs(self):
+        packages = os.path.join(self.folder, "site-packages")
+        os.makedirs(packages)
+        with open(os.path.join(packages, "collating.py"), "w") as file:
+            file.write("import time\n\n\ndef padded(batch):\n    time.sleep(0.002)\n    return batch\n\n\n"
+                       "class Padding:\n    def __init__(self, inner):\n        self.inner = inner\n\n"
+                       "    def __call__(self, batch):\n        return self.inner(padded(batch))\n")
+        session = self.record("zero_collator", path=packages)
+        self.assertEqual([], session.said)
+        self.assertLessEqual({"Padding", "doubled", "padded", "Doubling"}, set(self.ops(session)))
+
     def test_a_loop_of_cheap_native_calls_is_its_function(self):
         """What is to be made cheaper is the loop, not `sum` of one number."""
         self.assertEqual("Counted.__getitem__", self.ops(self.record("zero_cheap_calls"))[0])
