@@ -352,7 +352,10 @@ def _train_function_read(model, function):
     samples = getattr(adapter, "batch_size", None) or _batch_of(dataset) or feed.loader.batch
     if not samples:  # a generator: its shapes are open
         known = own(in_python).get("batch_size")
-        samples = known if isinstance(known, int) and known > 0 else 1
+        samples = known if isinstance(known, int) and known > 0 else 0
+    if not samples:
+        samples = 1
+        session.say("how many samples are in a batch is not known: each batch counts as one")
     samples *= int(getattr(model, "steps_per_execution", 1) or 1)
     time, cpu = steps.trainer.request()
     steps.trainer.receive(feed, _item(feed), int(samples), time, cpu)

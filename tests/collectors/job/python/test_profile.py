@@ -292,6 +292,10 @@ class TensorFlow(Case):
     def test_a_batch_behind_the_last_is_no_step(self):
         self.assertEqual([], self.check("fit_of_unknown_length", 24).said)
 
+    def test_batches_of_unknown_sizes(self):
+        said = "how many samples are in a batch is not known: each batch counts as one"
+        self.assertEqual([said], self.check("fit_of_buckets", 24).said)
+
     def test_a_loop_of_its_own(self):
         session = self.check("loop", 40)
         self.assertEqual([], session.said)

@@ -9,6 +9,7 @@ import tempfile
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "0")
 import keras  # noqa: E402
 import loader_options  # noqa: E402
+import numpy as np  # noqa: E402
 import tensorflow as tf  # noqa: E402
 
 
@@ -36,6 +37,17 @@ def fit_of_unknown_length():
     model = keras.Sequential([keras.layers.Input((1,)), keras.layers.Dense(1)])
     model.compile("sgd", "mse")
     model.fit(data.batch(8), epochs=3, verbose=0)
+
+
+def fit_of_buckets():
+    data = tf.data.Dataset.from_generator(
+        lambda: ((np.ones((1 + i % 8, 1)), [float(i)]) for i in range(64)),
+        output_signature=(tf.TensorSpec([None, 1]), tf.TensorSpec([1])))
+    data = data.bucket_by_sequence_length(lambda x, _: tf.shape(x)[0], [5], [8, 4])
+    model = keras.Sequential([
+        keras.layers.Input((None, 1)), keras.layers.GlobalAveragePooling1D(), keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    model.fit(data, epochs=2, verbose=0)
 
 
 def fit_and_evaluate():
