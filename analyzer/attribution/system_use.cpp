@@ -23,19 +23,6 @@ std::optional<uint64_t> Count(std::optional<double> value) {
   return static_cast<uint64_t>(*value);
 }
 
-// The time of the track's work spans within the window; nested spans count again.
-double WorkedNs(const model::Run& run, const model::Track& track, const Window& window) {
-  int64_t worked = 0;
-  for (size_t i = 0; i < track.spans.size(); ++i) {
-    const trace::SpanClass& what = run.ClassOf(track, i);
-    if (what.kind != trace::SpanKind::kWork || !what.stage.known()) continue;
-    if (what.activity == trace::SpanActivity::kOp) continue;
-    worked += std::max<int64_t>(0, std::min(track.spans.EndNs(i), window.end_ns) -
-                                       std::max(track.spans.start_ns[i], window.start_ns));
-  }
-  return static_cast<double>(worked);
-}
-
 // The union of the track's spans that count.
 template <class Counts>
 Intervals SpansOf(const model::Run& run, const model::Track& track, const Window& window,
@@ -54,6 +41,14 @@ Intervals PipelineWork(const model::Run& run, const model::Track& track, const W
     return what.kind == trace::SpanKind::kWork && what.stage.known() &&
            !model::IsTrainer(run, what.stage);
   });
+}
+
+// Without its waits for the stages before it, which are within a caller's work.
+double WorkedNs(const model::Run& run, const model::Track& track, const Window& window) {
+  const Intervals waits = SpansOf(run, track, window, [](const trace::SpanClass& what) {
+    return what.kind == trace::SpanKind::kWait;
+  });
+  return static_cast<double>(Length(SubtractAll(PipelineWork(run, track, window), waits)));
 }
 
 // The pipeline work of the trainer's thread is on a track of the profile, which has no CPU times:

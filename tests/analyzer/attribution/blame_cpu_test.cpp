@@ -312,6 +312,36 @@ TEST_SUITE("fast") {
     CHECK(scene(11, 100) == "decode buffer 400");
   }
 
+  TEST_CASE("the pool of a profile is on a core for its work, not for what waits for it") {
+    // A worker maps for 1000, which another thread's work waits for. Together they were on a core
+    // for `cpu`.
+    const auto blamed = [](double cpu) {
+      StallScene s;
+      s.end = 1000;
+      const TrackId worker = s.Worker();
+      const TrackId shuffles = s.Worker();
+      s.Work(worker, s.decode, 0, 1000);
+      s.Wait(shuffles, WaitCause::kEmpty, QueueId::None(), 10, 990);
+      s.Work(shuffles, s.decode, 0, 1000);
+      for (const char* const name : {"process700.pool_on_cpu", "process700.pool_run_wait"}) {
+        const CounterId counter = s.Counter(name);
+        s.Sample(counter, 0, 0);
+        s.Sample(counter, 1000, std::string(name).ends_with("on_cpu") ? cpu : 0);
+      }
+      s.Stall(worker);
+      model::Run run = s.Take();
+      run.info.imported_from = "tensorflow";
+      run.processes.push_back({.id = ProcessId{0}, .pid = 700});
+      for (model::Track& track : run.tracks) track.info.process = ProcessId{0};
+      for (trace::SpanClass& what : run.span_classes) {
+        if (what.queue == s.queue) what.activity = trace::SpanActivity::kLoader;
+      }
+      return test::BlameText(run, Attribute(run));
+    };
+    CHECK(blamed(1000) == "decode cpu 1000");
+    CHECK(blamed(102) == "decode blocked 900, decode cpu 100");
+  }
+
   TEST_CASE("buffer: only a nearby lack of capacity rules out a burst") {
     // Step k computes 100; the stage works 10 for each but 100,000 for the last, which counts by
     // 1 - distance / 65: 10 x 65 + 99,990 x weight against 6,500 / 1.05. From 62 steps away on the
