@@ -46,20 +46,21 @@ std::string WhatInputCouldGain(const Case& c) {
     return "this trace does not show whether it waits for input";
   }
   const double waits = Share(c, Category::kInputStall);
+  const std::string faster = fmt::format("a faster input would make this run at most {} as fast",
+                                         words::Factor(1 / (1 - waits)));
   if (const double taken = c.attribution.cpu.taken_by_input.value_or(0);
       ReadyWithoutCore(c.attribution) > 0 && taken >= kModerateShare) {
     return fmt::format(
-        "for {} of step time the input has these cores: one that computes less would "
-        "leave them to the trainer",
-        Percent(taken));
+        "for {} of step time the input has these cores: one that computes less would leave them to "
+        "the trainer{}",
+        Percent(taken), waits < kModerateShare ? "" : ", and " + faster);
   }
   if (waits < kModerateShare) {
     const std::string other = WhatElseTakesTime(c);
     return other.empty() ? "no change to the input makes this run faster"
                          : "no change to the input makes these steps faster" + other;
   }
-  return fmt::format("a faster input would make this run at most {} as fast",
-                     words::Factor(1 / (1 - waits)));
+  return faster;
 }
 
 // Of a job's step time, what its loop spends on a batch after its optimizer has stepped.

@@ -45,6 +45,11 @@ TEST_SUITE("fast") {
     const std::string taken = builder.FindingOf("compute-bound")->text;
     CHECK(taken.find("for 25.0% of step time the input has these cores") != std::string::npos);
     CHECK(taken.find("no change to the input") == std::string::npos);
+    CHECK(taken.find("a faster input") == std::string::npos);
+    builder.Spend(Category::kInputStall, 0.2, Bound::kCompute);
+    const std::string both = builder.FindingOf("compute-bound")->text;
+    CHECK(both.find("leave them to the trainer, and a faster input would make this run at most "
+                    "1.25x as fast") != std::string::npos);
   }
 
   TEST_CASE("compute-bound: what the measured steps do not show") {
