@@ -205,7 +205,7 @@ struct Groundwork {
         views(std::move(tracks)),
         buckets(partition.steps),
         totals(Totals(run, window, views, buckets, threads, cancel)),
-        split(views, totals, TimesOfThreads(run, window, counters)),
+        split(run, views, totals, TimesOfThreads(run, window, counters)),
         serial(SerialStages(run)),
         cpu(UseOfCpu(run, window, counters)) {}
   // It points into this.

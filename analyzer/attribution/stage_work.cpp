@@ -6,6 +6,7 @@
 #include <mutex>
 #include <utility>
 
+#include "analyzer/attribution/waiting_ops.h"
 #include "analyzer/base/thread.h"
 
 namespace stallscope::attribution {
@@ -336,8 +337,8 @@ void LeaveOutWorkAhead(const model::Run& run, const std::vector<TrackView>& view
   }
 }
 
-WorkSplit::WorkSplit(const std::vector<TrackView>& views, const SpanTotals& totals,
-                     const std::vector<ThreadTime>& threads)
+WorkSplit::WorkSplit(const model::Run& run, const std::vector<TrackView>& views,
+                     const SpanTotals& totals, const std::vector<ThreadTime>& threads)
     : totals_(totals),
       thread_fraction_(views.size()),
       contention_share_(views.size()),
@@ -354,6 +355,7 @@ WorkSplit::WorkSplit(const std::vector<TrackView>& views, const SpanTotals& tota
       cpu_fraction_[stage] = static_cast<double>(sums.second) / static_cast<double>(sums.first);
     }
   }
+  FindPools(run);
   for (size_t t = 0; t < views.size(); ++t) {
     int64_t own = 0;
     for (const auto& [stage, use] : totals.tracks[t].stages) own += use.own_ns;
@@ -382,13 +384,33 @@ WorkSplit::WorkSplit(const std::vector<TrackView>& views, const SpanTotals& tota
   }
 }
 
+// Of what a stage's sampled work was off the CPU for, a pool's part.
+void WorkSplit::FindPools(const model::Run& run) {
+  std::map<StageId, std::pair<double, double>> computed;  // by a pool, and all off the CPU
+  for (const auto& [key, work] : totals_.work) {
+    const auto fraction = cpu_fraction_.find(key.second);
+    if (fraction == cpu_fraction_.end()) continue;
+    auto& [pools, off] = computed[key.second];
+    off += (1 - fraction->second) * static_cast<double>(work.sampled_ns);
+    for (const auto& [name, op] : work.ops) {
+      if (op.measured_ns == 0 || !run.Text(name).starts_with(kWaitsForPool)) continue;
+      pools += static_cast<double>(op.own_ns) * static_cast<double>(op.measured_cpu_ns) /
+               static_cast<double>(op.measured_ns);
+    }
+  }
+  for (const auto& [stage, sums] : computed) {
+    if (sums.second > 0) pool_share_[stage] = std::min(1.0, sums.first / sums.second);
+  }
+}
+
 std::optional<double> WorkSplit::CpuFraction(StageId stage, TrackId track) const {
   const auto known = cpu_fraction_.find(stage);
   if (known != cpu_fraction_.end()) return known->second;
   return thread_fraction_[track.value];
 }
 
-Split WorkSplit::Divide(int64_t ns, std::optional<double> cpu_fraction, double contention_share) {
+Split WorkSplit::Divide(int64_t ns, StageId stage, std::optional<double> cpu_fraction,
+                        double contention_share) const {
   Split split;
   if (!cpu_fraction.has_value()) {
     split.unknown_ns = ns;
@@ -402,6 +424,11 @@ Split WorkSplit::Divide(int64_t ns, std::optional<double> cpu_fraction, double c
   split.contention_ns =
       std::clamp<int64_t>(std::llround(contention_share * static_cast<double>(off_ns)), 0, off_ns);
   split.blocked_ns = off_ns - split.contention_ns;
+  if (const auto pool = pool_share_.find(stage); pool != pool_share_.end()) {
+    const auto computed = std::llround(pool->second * static_cast<double>(split.blocked_ns));
+    split.cpu_ns += computed;
+    split.blocked_ns -= computed;
+  }
   return split;
 }
 
@@ -425,12 +452,16 @@ Split WorkSplit::Of(const TrackView& view, size_t span, int64_t ns) const {
       fraction = std::min(1.0, static_cast<double>(spans.cpu_ns[span]) / static_cast<double>(own));
     }
   }
-  if (!fraction.has_value()) fraction = CpuFraction(view.ClassOf(span).stage, track);
-  return Divide(ns, fraction, contention_share_[track.value]);
+  const trace::SpanClass& what = view.ClassOf(span);
+  const bool measured = fraction.has_value() && what.activity == trace::SpanActivity::kOp;
+  if (!fraction.has_value()) fraction = CpuFraction(what.stage, track);
+  // The time of an op that waits for a pool is the pool's.
+  return Divide(ns, measured ? StageId::None() : what.stage, fraction,
+                contention_share_[track.value]);
 }
 
 Split WorkSplit::OfGap(const TrackView& view, int64_t ns) const {
-  Split split = Divide(ns, 0.0, gap_contention_share_[view.track().info.id.value]);
+  Split split = Divide(ns, StageId::None(), 0.0, gap_contention_share_[view.track().info.id.value]);
   split.cpu_ns = std::exchange(split.blocked_ns, 0);
   return split;
 }
@@ -441,7 +472,7 @@ Split WorkSplit::OfStage(StageId stage) const {
     const auto use = totals_.tracks[t].stages.find(stage);
     if (use == totals_.tracks[t].stages.end()) continue;
     const Split split =
-        Divide(use->second.own_ns, CpuFraction(stage, TrackId{static_cast<uint32_t>(t)}),
+        Divide(use->second.own_ns, stage, CpuFraction(stage, TrackId{static_cast<uint32_t>(t)}),
                contention_share_[t]);
     sum.cpu_ns += split.cpu_ns;
     sum.contention_ns += split.contention_ns;

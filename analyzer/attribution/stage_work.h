@@ -96,12 +96,13 @@ struct Split {
 
 class WorkSplit {
  public:
-  WorkSplit(const std::vector<TrackView>& views, const SpanTotals& totals,
+  WorkSplit(const model::Run& run, const std::vector<TrackView>& views, const SpanTotals& totals,
             const std::vector<ThreadTime>& threads);
 
   // Of `ns` of the span's own time; the parts add up to it. A span with a measured CPU time is
   // divided by it, others like the measured ones of their stage on average, and without any by the
-  // thread's CPU time over the window.
+  // thread's CPU time over the window. Waits for a pool of the job's own that computes meanwhile
+  // are CPU time.
   Split Of(const TrackView& view, size_t span, int64_t ns) const;
   // Of time between two spans, in which a thread only passes on what it made.
   Split OfGap(const TrackView& view, int64_t ns) const;
@@ -110,11 +111,14 @@ class WorkSplit {
   bool knows_contention() const { return knows_contention_; }
 
  private:
-  static Split Divide(int64_t ns, std::optional<double> cpu_fraction, double contention_share);
+  Split Divide(int64_t ns, StageId stage, std::optional<double> cpu_fraction,
+               double contention_share) const;
+  void FindPools(const model::Run& run);
   std::optional<double> CpuFraction(StageId stage, TrackId track) const;
 
   const SpanTotals& totals_;
   std::map<StageId, double> cpu_fraction_;              // of own time, where it was measured
+  std::map<StageId, double> pool_share_;                // of the rest: a pool computes
   std::vector<std::optional<double>> thread_fraction_;  // by track
   std::vector<double> contention_share_;                // by track, of its off-CPU work
   std::vector<double> gap_contention_share_;            // the same, of its time between spans

@@ -6,13 +6,11 @@
 namespace stallscope::attribution {
 namespace {
 
-template <class Waits>
-double PartIn(const StageUse& use, Waits&& waits) {
+template <class Time>
+double PartIn(const StageUse& use, Time&& time) {
   if (use.sampled_ns <= 0) return 0;
   double sum = 0;
-  for (const OpUse& op : use.ops) {
-    if (waits(op.name)) sum += static_cast<double>(op.ns - op.cpu_ns);
-  }
+  for (const OpUse& op : use.ops) sum += static_cast<double>(time(op));
   return sum / static_cast<double>(use.sampled_ns);
 }
 
@@ -24,7 +22,10 @@ bool TakesFileLock(std::string_view op) {
                      [&](const char* name) { return op.ends_with(name); });
 }
 
-double InFileLocks(const StageUse& use) { return PartIn(use, TakesFileLock); }
+double InFileLocks(const StageUse& use) {
+  return PartIn(use,
+                [](const OpUse& op) { return TakesFileLock(op.name) ? op.ns - op.cpu_ns : 0; });
+}
 
 bool IsLeftToPools(const std::vector<StageUse>& stages, const std::vector<StageId>& work) {
   double all = 0;
@@ -33,8 +34,9 @@ bool IsLeftToPools(const std::vector<StageUse>& stages, const std::vector<StageI
     if (std::find(work.begin(), work.end(), use.stage) == work.end()) continue;
     const auto busy = static_cast<double>(use.busy_ns);
     all += busy;
-    in_pools +=
-        busy * PartIn(use, [](std::string_view op) { return op.starts_with(kWaitsForPool); });
+    in_pools += busy * PartIn(use, [](const OpUse& op) {
+                  return op.name.starts_with(kWaitsForPool) ? op.ns : 0;
+                });
   }
   return in_pools > all / 2;
 }

@@ -298,6 +298,24 @@ def from_a_pool(seconds, processes):
             yield batch(i)
 
 
+def decoded(i):
+    burn(POOL_SECONDS)
+    return i
+
+
+def of_a_pool(seconds, processes):
+    global POOL_SECONDS
+    POOL_SECONDS = seconds
+    with multiprocessing.get_context("fork").Pool(processes) as pool:
+        for first in itertools.count(0, BATCH):
+            yield batch(sum(pool.imap(decoded, range(first, first + BATCH))) % 7)
+
+
+@planted("", "fetch", "cpu cpu_contention", "waiting for decoded")
+def own_pool_that_computes():
+    train(stallscope.loader(of_a_pool(cost(24) / BATCH, 2)))
+
+
 @planted("", "decode", "cpu cpu_contention")
 def pool_slow_op():
     train(stallscope.loader(from_a_pool(cost(16), 1)))

@@ -50,6 +50,7 @@ def start(folder):
     session.start(folder)
     imports.offer("stallscope", __file__[:-len("stallscope_shim/__init__.py")] + "stallscope.py")
     imports.call("torch", _torch)
+    imports.call("multiprocessing.pool", _pools)
     imports.call("torch.utils.data.dataloader", _data)
     imports.call("torchdata.stateful_dataloader.stateful_dataloader", _stateful)
     imports.call("torch.optim.optimizer", _optimizer)
@@ -106,6 +107,12 @@ def _torch(module):
     from . import math_threads
 
     math_threads.attach(module)
+
+
+def _pools(module):
+    from . import pools
+
+    pools.attach(module)
 
 
 def _options(module):

@@ -73,7 +73,6 @@ def _on_start(code, offset):
     waits = pools.op_of(_frame_of(code)) if code in sample.waits else None
     if stack and stack[-1].mark[0] is code:
         call = stack[-1]
-        call.op = waits or call.op
         if call.mark[2]:
             call.depth += 1  # it calls itself
         else:
@@ -86,6 +85,8 @@ def _on_start(code, offset):
             name = sample.sight.entries.name_of(code) or getattr(code, "co_qualname", code.co_name)
             op = op_names.learn(id(code), op_names.define(name, code, code, 0), code)
         sample.enter(op, (code, None, True))
+    if waits is not None:
+        sample.waits_for_pool(waits)
 
 
 def _frame_of(code):

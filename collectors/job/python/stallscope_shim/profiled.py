@@ -24,6 +24,7 @@ def _profile(frame, event, arg):
         waits = pools.op_of(frame) if code in sample.waits else None
         if waits is not None:
             sample.enter(waits, frame)
+            sample.waits_for_pool(waits)
         elif code in sight.entries:
             op = op_names.known.get(id(code))
             if op is None:

@@ -10,6 +10,8 @@ from . import op_names, pools, ring, session, watch
 _SHORT = 20_000  # ns: shorter calls are a part of the one around them, if they are few
 _CHEAP = 5_000  # ns of CPU, watching included: a native function that takes less is no op of its own
 MOST = 600  # calls per batch that are spans of their own
+_TIMED_WAITS = 4  # for a pool, whose workers' times are read
+_AS_EVENTS = 100  # what that takes, at most
 _DISTORTS = 20  # timing lines may take at most 1/20 of a batch whose ops are shown
 
 current = None  # the sample that is being taken in this process
@@ -19,10 +21,11 @@ class _Call:
     """An op under way. `mark`: what its end is known by."""
 
     __slots__ = ("op", "mark", "native", "depth", "time", "cpu", "inside", "cpu_inside", "events",
-                 "events_inside")
+                 "events_inside", "pool")
 
     def __init__(self, op, mark, native, events):
         self.op = op
+        self.pool = None  # for `pools.end`
         self.mark = mark
         self.native = native
         self.depth = 1
@@ -44,6 +47,7 @@ class Sample:
         self.long = []  # calls that have ended and are not short: (op, start, end, CPU ns, own ns)
         self.sums = {}  # op → [own ns, own CPU ns, own events], of all calls that have ended
         self.natives = {}  # op that is no Python function → [calls, the op around the last one]
+        self.pooled = {}  # op that waits for a pool → its waits
         self.held = {}  # op of a lock → ns, those of the ops inside included
         self.first = None  # when the first call began
         self.calls = 0
@@ -54,6 +58,16 @@ class Sample:
 
     def enter(self, op, mark, native=False):
         self.stack.append(_Call(op, mark, native, self.events))
+
+    def waits_for_pool(self, op):
+        """The innermost call does."""
+        call = self.stack[-1]
+        call.op = op
+        if self.pooled.setdefault(op, 0) < _TIMED_WAITS:
+            self.events += _AS_EVENTS
+            call.pool = pools.begin()
+            call.time = ring.now()
+        self.pooled[op] += 1
 
     def leave(self):
         call = self.stack.pop()
@@ -67,6 +81,8 @@ class Sample:
             outer.events_inside += events
             outer.inside += wall
             outer.cpu_inside += cpu
+        if call.pool is not None:
+            pools.end(call.pool)
         own = wall - call.inside
         self.calls += 1
         if type(call.mark) is tuple and call.mark[0] is _LOCK:
@@ -88,6 +104,7 @@ class Sample:
         """True if there are ops."""
         while self.stack:
             self.leave()
+        self._give_times_of_pools()
         if self.lines is not None:
             self.lines.keep()
             if self.lines.spent * _DISTORTS > ring.now() - self.began:
@@ -111,6 +128,19 @@ class Sample:
             for op, wall in self.held.items():  # around those inside
                 put(self.first + wall, ring.named(ring.OP, op, self.first, self.first + wall, stage))
         return bool(self.sums)
+
+    def _give_times_of_pools(self):
+        """To the ops that wait for one, and as a part of those around them."""
+        part = pools.computed() if self.pooled else 0
+        if not part:
+            return
+        for op in self.pooled:
+            if op in self.sums:
+                self.sums[op][1] = int(self.sums[op][0] * part)
+        waits = [(start, end) for op, start, end, _, _ in self.long if op in self.pooled]
+        for i, (op, start, end, cpu, own) in enumerate(self.long):
+            cpu += sum(int((b - a) * part) for a, b in waits if start <= a and b <= end)
+            self.long[i] = op, start, end, min(cpu, end - start), own
 
     def _fold(self):
         """Gives what cheap native functions took to their callers: nobody can make `dict.get` cheaper, but

@@ -261,6 +261,11 @@ def save(i):
     return load(i)
 
 
+def compute(i):
+    burn(0.003)
+    return i
+
+
 def pooled(results):
     for i in range(40):
         yield results(range(4 * i, 4 * i + 4))
@@ -272,9 +277,9 @@ def submitted(pool):
             future.result() for future in [pool.submit(load, i) for i in numbers]])))
 
 
-def mapped(pool):
+def mapped(pool, function=load):
     with pool:
-        loop(stallscope.loader(pooled(lambda numbers: list(pool.map(load, numbers)))))
+        loop(stallscope.loader(pooled(lambda numbers: list(pool.map(function, numbers)))))
 
 
 @job
@@ -303,6 +308,45 @@ def own_thread_pool():
 
     with ThreadPool(2) as pool:
         loop(stallscope.loader(pooled(lambda numbers: pool.map(load, numbers))))
+
+
+@job
+def own_pool_of_processes_iterates():
+    with multiprocessing.get_context(METHOD).Pool(2) as pool:
+        loop(stallscope.loader(pooled(lambda numbers: list(pool.imap(load, numbers)))))
+
+
+@job
+def own_pool_of_processes_applies():
+    with multiprocessing.get_context(METHOD).Pool(2) as pool:
+        loop(stallscope.loader(pooled(lambda numbers: [
+            result.get() for result in [pool.apply_async(load, (i,)) for i in numbers]])))
+
+
+def rest(i):
+    """Beside other programs it would also have to wait for a core, but not for as long."""
+    time.sleep(0.02)
+    return i
+
+
+@job
+def own_pool_rests():
+    mapped(multiprocessing.get_context(METHOD).Pool(2), rest)
+
+
+@job
+def own_threads_rest():
+    mapped(concurrent.futures.ThreadPoolExecutor(2), rest)
+
+
+@job
+def own_pool_computes():
+    mapped(multiprocessing.get_context(METHOD).Pool(2), compute)
+
+
+@job
+def own_threads_compute():
+    mapped(concurrent.futures.ThreadPoolExecutor(2), compute)
 
 
 @job

@@ -134,8 +134,9 @@ class Loops(Case):
                     for op in session.main.names["op"]}
 
         for job in ("own_pool", "own_pool_maps", "own_thread_pool", "own_pool_of_processes",
-                    "own_pool_of_processes_maps"):
-            if sys.version_info < (3, 9) and "processes" in job:
+                    "own_pool_of_processes_maps", "own_pool_of_processes_iterates",
+                    "own_pool_of_processes_applies"):
+            if sys.version_info < (3, 9) and job in ("own_pool_of_processes", "own_pool_of_processes_maps"):
                 continue  # nothing there tells which function a future is for
             with self.subTest(job):
                 shutil.rmtree(self.session, True)
@@ -145,6 +146,20 @@ class Loops(Case):
         # Of two that one line waits for, a thread may not have begun with one when its wait begins.
         waits = {name for name in places("own_pool_of_several") if name.startswith("waiting for ")}
         self.assertLessEqual(waits, {"waiting for load", "waiting for save"})
+
+    def test_a_wait_for_a_pool_is_cpu_time_while_the_pool_computes(self):
+        for job, function, computes in (("own_pool_computes", "compute", True),
+                                        ("own_threads_compute", "compute", True),
+                                        ("own_pool_rests", "rest", False),
+                                        ("own_threads_rest", "rest", False)):
+            with self.subTest(job):
+                shutil.rmtree(self.session, True)
+                session = self.record(job)
+                self.assertEqual([], session.said)
+                waits = [e for _, e in session.events("named") if e.extra == (7, "waiting for " + function)]
+                self.assertTrue(waits)
+                cpu = sum(e.cpu for e in waits) / sum(e.end - e.start for e in waits)
+                (self.assertGreater if computes else self.assertLess)(cpu, 0.5)
 
     def test_short_work_ahead_of_the_loop_is_written_as_one_span(self):
         code, out, err = self.job("short_work_ahead")
