@@ -10,7 +10,7 @@ import weakref
 
 from .codes import Codes
 from .loaders import _SHIM, installed
-from .watch import own
+from .watch import own, part, parts
 
 _ENTRIES = ("__getitem__", "__getitems__", "__iter__", "__next__")
 # Libraries whose data sets are chains of generators: each generator is an op, and so are its calls.
@@ -178,9 +178,8 @@ class Sight:
         are ops, instead of itself."""
         codes = [getattr(getattr(type(obj), name, None), "__code__", None) for name in _CALLS]
         codes = [code for code in codes if code is not None and code.co_name in _CALLS]
-        fields = own(obj)
-        if not isinstance(fields.get("transforms"), (list, tuple)) and not (
-                codes and not installed(codes[-1].co_filename) and _holds_callables(fields)):
+        if not isinstance(part(obj, "transforms"), (list, tuple)) and not (
+                codes and not installed(codes[-1].co_filename) and _holds_callables(obj)):
             return False
         self.roots.update(codes)
         return True
@@ -192,7 +191,7 @@ def _functions_behind(value):
     for _ in range(8):
         if type(value) is _FUNCTION:
             found.append(value)
-        value = own(value).get("__wrapped__")
+        value = part(value, "__wrapped__")
         if value is None:
             break
     return found
@@ -244,26 +243,29 @@ def _torchs(obj):
     return (getattr(obj, "__module__", None) or "").startswith("torch.")
 
 
-def _holds_callables(fields):
+def _holds_callables(obj):
     return any(isinstance(value, (list, tuple)) and value and all(map(callable, value))
-               for value in list(fields.values()))
+               for value in parts(obj))
 
 
 def _below(data_set):
     """The data sets inside this one, whatever their fields are called."""
-    fields = own(data_set)
-    found = []
-    for name, value in list(fields.items()):
-        for each in value[:8] if isinstance(value, (list, tuple)) else (value,):
-            if name in _HOLD_A_DATA_SET or any(
-                    cls.__module__.startswith("torch.utils.data") for cls in type(each).__mro__):
-                found.append(each)
-    return [each for each in found if each is not None and each is not data_set][:16]
+    named = [part(data_set, name) for name in _HOLD_A_DATA_SET]
+    found = _first_of(named) + [
+        each for each in _first_of(parts(data_set))
+        if any(cls.__module__.startswith("torch.utils.data") for cls in type(each).__mro__)]
+    found = {id(each): each for each in found if each is not None and each is not data_set}
+    return list(found.values())[:16]
+
+
+def _first_of(values):
+    return [each for value in values
+            for each in (value[:8] if isinstance(value, (list, tuple)) else (value,))]
 
 
 def sampler_code(sampler):
     """(code, name) of the job's own sampler; (None, "") for torch's."""
-    inner = own(sampler).get("sampler")  # of torch's BatchSampler
+    inner = part(sampler, "sampler")  # of torch's BatchSampler
     for each in (sampler, inner):
         code = getattr(getattr(type(each), "__iter__", None), "__code__", None)
         if code is not None and not _torchs(type(each)) and not installed(code.co_filename):
@@ -334,7 +336,7 @@ def _called(obj):
 
 def _held_by(obj):
     """What it may call: callables in its fields, or in the closure of a function."""
-    values = list(own(obj).values())
+    values = parts(obj)
     for cell in getattr(_called(obj)[0], "__closure__", None) or ():
         try:
             values.append(cell.cell_contents)
@@ -347,7 +349,7 @@ def called_codes(obj):
     """What a call of the object runs: its own code, and that of a Compose's transforms. Nothing of a
     function that is not Python's."""
     called = [_called(obj)[0]]
-    transforms = own(obj).get("transforms")
+    transforms = part(obj, "transforms")
     for each in transforms[:8] if isinstance(transforms, (list, tuple)) else ():
         function = _called(each)[0]
         called.append(getattr(type(each), "forward", None) or function)

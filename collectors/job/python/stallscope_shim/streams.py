@@ -6,7 +6,7 @@ import types
 
 from .loaders import installed
 from .sight import codes_within
-from .watch import own
+from .watch import own, parts
 
 # What gives each worker the same.
 _PLAIN = frozenset(
@@ -62,7 +62,7 @@ def _used_by(value):
         return _used_by_class(value, [])
     if kind is types.GeneratorType:
         return None
-    return _used_by_class(kind, list(own(value).values()))
+    return _used_by_class(kind, parts(value))
 
 
 def _used_by_class(cls, more):

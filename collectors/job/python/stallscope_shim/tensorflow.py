@@ -16,7 +16,7 @@ import sys
 import weakref
 
 from . import call_site, loaders, profile, ring, session, steps
-from .watch import Field, Method, Written, own, pass_on, surrounded, uses
+from .watch import Field, Method, Written, own, part, pass_on, surrounded, uses
 
 _KERAS = ("fit", "evaluate", "predict", "train_on_batch", "test_on_batch", "predict_on_batch")
 _PARAMETERS = ("num_parallel_calls", "buffer_size", "batch_size", "cycle_length", "block_length",
@@ -351,7 +351,7 @@ def _train_function_read(model, function):
     feed = _feed(epoch, dataset, _of_py_dataset(in_python))
     samples = getattr(adapter, "batch_size", None) or _batch_of(dataset) or feed.loader.batch
     if not samples:  # a generator: its shapes are open
-        known = own(in_python).get("batch_size")
+        known = part(in_python, "batch_size")
         samples = known if isinstance(known, int) and known > 0 else 0
     if not samples:
         samples = 1

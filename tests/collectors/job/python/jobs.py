@@ -503,6 +503,43 @@ def zero_cached():
     train(DataLoader(Batched(cached), batch_size=4), epochs=4)
 
 
+def zero_lazy():
+    """Objects whose methods run in the job's loops keep their fields without a dictionary."""
+    import gc
+
+    class Plain:
+        def __init__(self):
+            self.number = 3
+
+    class Loaded(Plain, Squares):
+        def __init__(self):
+            Plain.__init__(self)
+            self.count, self.transform = 32, Doubled()
+
+        def __getitem__(self, index):
+            return self.transform(index)
+
+    class Doubled(Plain):
+        def __call__(self, value):
+            return 2 * value
+
+    class Drawn(Plain):
+        def __iter__(self):
+            return iter(range(32))
+
+        def __len__(self):
+            return 32
+
+    class Collated(Plain):
+        def __call__(self, batch):
+            return batch
+
+    data, drawn, collated = Loaded(), Drawn(), Collated()
+    train(DataLoader(data, batch_size=4, sampler=drawn, collate_fn=collated), epochs=12)
+    for each in (data, data.transform, drawn, collated):
+        print(type(each).__name__, any(type(value) is dict for value in gc.get_referents(each)))
+
+
 def zero_collator():
     import collating
 

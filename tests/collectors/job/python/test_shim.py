@@ -823,6 +823,12 @@ class Ops(Case):
         self.assertEqual([], session.said)
         self.assertLessEqual({"Padding", "doubled", "padded", "Doubling"}, set(self.ops(session)))
 
+    @unittest.skipUnless((3, 11) <= sys.version_info < (3, 13), "fields are as fast with a dictionary")
+    def test_no_object_of_the_jobs_gets_a_dictionary(self):
+        self.assertIn("zero_lazy.Doubled", self.ops(self.record("zero_lazy")))
+        self.assertEqual(["%s False" % name for name in ("Loaded", "Doubled", "Drawn", "Collated")],
+                         self.out.splitlines()[-4:])
+
     def test_a_loop_of_cheap_native_calls_is_its_function(self):
         """What is to be made cheaper is the loop, not `sum` of one number."""
         self.assertEqual("Counted.__getitem__", self.ops(self.record("zero_cheap_calls"))[0])
