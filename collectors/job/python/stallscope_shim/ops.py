@@ -48,12 +48,15 @@ class Watcher:
         self.time = ring.now()
         self.later = 0  # no sample before
         self.running = None
+        self.watched = False  # the last batch was
+        self.usual = None  # CPU ns of one that is not
         self.written = False  # whether the last sample has shown ops
         self.samples = 0
         self.collating = None  # the Sight of the job's own collate function
         self.collate_fn = None
 
     def begin(self, fetcher, stage):
+        self.watched = False
         if self.off:
             return
         if self.running is not None:
@@ -79,6 +82,8 @@ class Watcher:
                 session.say("a function of the data set changes variables of another one: with this "
                             "Python, ops inside of a fetch are not seen")
                 return
+        self.watched = True
+        self.before = self.credit
         self._take(self.sight, stage, time)
         self.samples += 1
         if self.first and self.samples <= _SPREAD:
@@ -103,6 +108,14 @@ class Watcher:
         if self.collating.entries:
             self._take(self.collating, stage, ring.now())
         self.samples += 1
+
+    def took(self, cpu):
+        """What a batch has used: while it is watched, the interpreter itself may be several times as slow. The
+        first samples of a pass, which may be short, are taken all the same."""
+        if self.watched and self.usual is not None and self.samples > _SPREAD:
+            self.credit = min(self.credit, self.before - max(0, cpu - self.usual))
+        elif not self.watched:
+            self.usual = cpu if self.usual is None else self.usual + (cpu - self.usual) // 8
 
     def held(self):
         """Ends the sample, and returns the words of its ops, in case others have to come first."""

@@ -171,6 +171,7 @@ class _Pass:
         self.spans.pause(time, cpu)
         fed = (_elsewhere or loader.workers) and self.inner == ring.NONE
         # One that works for it, too, may have to wait for the interpreter or a core for longer.
+        self.ops.took(cpu - self.cpu)
         self.waited = fed and cpu - self.cpu < (time - self.began) // 4
         if self.waited:
             words = ()  # what it watched was the wait
@@ -329,6 +330,8 @@ class _Maker:
             self.ops.end()
         time, cpu = ring.now(), ring.cpu()
         wall, used = time - self.at, cpu - self.cpu
+        if sampled or self.ops.usual is None:
+            self.ops.took(used)
         words = ()
         if wall < _SHORT and not sampled and not self.spans.sums:
             if not self.short:

@@ -76,6 +76,7 @@ def batch_words(state, loader, item, time, cpu):
         return ()
     middle = state.collate_at
     collated = state.ops.held() if middle is not None else ()
+    state.ops.took(cpu - state.cpu)
     if middle is None:  # an exception, or the end of the data
         state.ops.end()
         return ring.work(loader.fetch, item, begin, time, cpu - state.cpu)

@@ -387,6 +387,26 @@ def short_work_ahead():
 
 
 @job
+def dear_to_watch():
+    from stallscope_shim import ops, ring
+
+    clock = types.SimpleNamespace(time=0)
+    ring.now = lambda: clock.time
+    for more in (0, 200_000_000):
+        watcher = ops.Watcher(1, lambda _: None)
+        ops._begin = lambda *_: types.SimpleNamespace(events=100, calls=1, lines=None)
+        ops._end = lambda *_: True
+        ops.shares = lambda _: False
+        for _ in range(3000):
+            watcher.begin(None, None)
+            used = 10_000_000 + more * watcher.watched
+            clock.time += used
+            watcher.end()
+            watcher.took(used)
+        print("%d ms more: %s" % (more // 1_000_000, "many" if watcher.samples > 20 else watcher.samples))
+
+
+@job
 def processes_not_told():
     with multiprocessing.get_context(METHOD).Pool(2) as pool:
         loop(stallscope.loader(pool.imap(decode, numbers(12))))

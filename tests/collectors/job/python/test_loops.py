@@ -169,6 +169,11 @@ class Loops(Case):
             "and one of 2 ms: [(800, 860, 30), (1260, 3260, 500)]",
             "thirteen, 5.04 ms from the first to the last: [(8060, 8320, 130)]"], out.splitlines())
 
+    def test_what_is_dear_to_watch_is_watched_less(self):
+        code, out, err = self.job("dear_to_watch")
+        self.assertEqual((0, ""), (code, err))
+        self.assertEqual(["0 ms more: many", "200 ms more: 5"], out.splitlines())
+
     def test_processes(self):
         for method in ("fork", "spawn"):
             with self.subTest(method):
