@@ -216,10 +216,8 @@ def settings():
 
 
 def absolute(file):
-    """The path of a code object's file."""
-    if os.path.isabs(file) or file.startswith("<"):
-        return file
-    return os.path.normpath(os.path.join(cwd, file))
+    """The path of a code object's file, without the ".." of a script that was started by it."""
+    return file if file.startswith("<") else os.path.normpath(os.path.join(cwd, file))
 
 
 def _names():

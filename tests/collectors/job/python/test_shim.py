@@ -588,6 +588,13 @@ class Calls(Case):
         self.assertEqual(["dataset", "batch_size"], call["parameters"][:2])
         self.assertIn("prefetch_factor", call["keywords"])
 
+    def test_the_file_of_a_script_that_lies_above_the_folder(self):
+        self.calls("for x in DataLoader([1]): pass\n")
+        shutil.rmtree(self.session, True)
+        self.assertEqual(0, self.python(os.path.join(self.folder, "shim", "..", "script.py"))[0])
+        loader, = ring_reader.read(self.session).main.names["loader"]
+        self.assertEqual(self.file, loader["where"]["file"])
+
     def test_two_on_one_line(self):
         first, second = self.calls("for a, b in zip(DataLoader([1]), DataLoader([2], 3)): pass\n")
         self.check(first, "DataLoader([1])")
