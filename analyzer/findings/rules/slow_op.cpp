@@ -51,6 +51,23 @@ std::string RestsOn(const attribution::OpUse& op) {
   return fmt::format(", measured only {}", Counted(op.count, "time"));
 }
 
+// How long it takes. In a job's Python, many short calls are recorded as one, and watching them
+// makes them longer: an op's part of the time is measured, and what its stage takes when nobody
+// watches.
+std::string TimeOf(const Case& c, const attribution::StageUse& use, const attribution::OpUse& op) {
+  const trace::StageInfo& stage = c.run.stages[use.stage.value];
+  const bool watched = stage.loader.value < c.run.loaders.size() &&
+                       !model::IsTfData(c.run.loaders[stage.loader.value].info);
+  if (watched && use.service_ns.mean > 0) {
+    const double share = attribution::ShareOfStage(op, use.sampled_ns).value_or(0);
+    return fmt::format("{} of each {} in {}", Duration(share * use.service_ns.mean),
+                       Duration(use.service_ns.mean), stage.name);
+  }
+  return fmt::format("{} per call, {}",
+                     Duration(static_cast<double>(op.ns) / static_cast<double>(op.count)),
+                     Counted(op.count, "call"));
+}
+
 // "augment (train.py:7)", of an op that is called "waiting for augment"; nothing for others.
 std::string PooledFunction(const attribution::OpUse& op, const std::string& name) {
   return op.name.starts_with(attribution::kWaitsForPool)
@@ -78,9 +95,7 @@ void Check(const Case& c, const Load*, std::vector<Draft>& drafts) {
     for (size_t i = 0; i < use->ops.size() && i < kOpsShown; ++i) {
       const attribution::OpUse& shown = use->ops[i];
       Show(draft, Evidence::Kind::kSpans,
-           fmt::format("{}: {} per call, {}", OpWithPlace(shown),
-                       Duration(static_cast<double>(shown.ns) / static_cast<double>(shown.count)),
-                       Counted(shown.count, "call")));
+           fmt::format("{}: {}", OpWithPlace(shown), TimeOf(c, *use, shown)));
     }
     for (size_t i = 0; i < op.lines.size() && i < kLinesShown; ++i) {
       const attribution::OpLine& line = op.lines[i];
