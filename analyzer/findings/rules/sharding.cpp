@@ -266,15 +266,20 @@ constexpr Advice kFewShards = {
 writer = wds.ShardWriter("data-%06d.tar", maxcount=samples // {value})  # WebDataset)py",
 };
 
+bool HasFewerThanWorkers(const model::Loader& loader) {
+  const int64_t shards = ShardsOf(loader);
+  return shards != 0 && shards < model::LoaderSpecOf(loader.info).num_workers;
+}
+
 void FewerThanWorkers(const Case& c, std::vector<Draft>& drafts) {
   for (const auto& stage : c.run.stages) {
     const model::Loader* const loader = JobLoaderOf(c, stage.id);
-    if (loader == nullptr || stage.kind != "map") continue;
+    if (loader == nullptr || stage.kind != "map" || !HasFewerThanWorkers(*loader)) continue;
     const int64_t shards = ShardsOf(*loader);
     const int64_t workers = model::LoaderSpecOf(loader->info).num_workers;
-    if (shards == 0 || workers <= shards) continue;
+    const double blamed = BlamedForWork(c, stage.id);
     Draft draft = About(
-        c, stage.id, BlamedForWork(c, stage.id),
+        c, stage.id, blamed,
         fmt::format("{} of {}'s {} have nothing to load: its data set has {}", workers - shards,
                     loader->name, Counted(static_cast<uint64_t>(workers), "worker"),
                     Counted(static_cast<uint64_t>(shards), "shard")));
@@ -289,7 +294,8 @@ void FewerThanWorkers(const Case& c, std::vector<Draft>& drafts) {
         fmt::format("{} at least {} shards, or drop the idle workers: num_workers={}",
                     settable ? "divide the stream into" : "write the data as", workers, shards),
         settable ? LoaderSetting(c, stage.id, "num_shards", workers) : Patch(),
-        "stallscope cannot predict the gain of other shards", Aim::kQuality);
+        "stallscope cannot predict the gain of other shards",
+        blamed < kModerateShare ? Aim::kQuality : Aim::kSpeed);
     draft.finding.stands_alone = true;
     drafts.push_back(std::move(draft));
   }
@@ -323,6 +329,7 @@ void Unequal(const Case& c, std::vector<Draft>& drafts) {
     const std::optional<UnequalShares> shares = UnequalSharesOf(c, stage.id);
     if (!shares.has_value()) continue;
     const model::Loader& loader = *JobLoaderOf(c, stage.id);
+    if (HasFewerThanWorkers(loader)) continue;  // which says more
     const int64_t workers = model::LoaderSpecOf(loader.info).num_workers;
     Draft draft = About(c, stage.id, shares->share,
                         fmt::format("{}'s {} workers have unequal shares of {}: {} made {} of the "

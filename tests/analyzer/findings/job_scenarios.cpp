@@ -332,6 +332,15 @@ TEST_SUITE("fast") {
     CaseBuilder alike;
     MakeStream(alike, {6, 30, 30});
     CHECK_FALSE(alike.FindingOf("sharding"));
+    CaseBuilder few;  // the others have none at all
+    MakeStream(few, {0, 43, 0});
+    few.run.loaders[0].info.settings_json = R"({"num_workers":3,"iterable":true,"shards":1})";
+    const auto none = few.FindingOf("sharding");
+    REQUIRE(none);
+    CHECK(Has(none->text, "2 of loader's 3 workers have nothing to load"));
+    const auto all = few.Find();
+    CHECK(std::count_if(all.begin(), all.end(),
+                        [](const auto& each) { return each.id == "sharding"; }) == 1);
     CaseBuilder unordered;  // who is faster makes more
     MakeStream(unordered, {6, 30});
     unordered.run.loaders[0].info.settings_json =
