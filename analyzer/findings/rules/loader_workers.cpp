@@ -492,7 +492,9 @@ void CheckLoop(const Case& c, StageId stage, const model::Loader& loader,
                                   wanted, kIfFlagsAreParsed),
                       Patch(), WasNotPredicted("what processes cost and gain"));
   } else if (attribution::IsLeftToPools(c.attribution.stages, {stage})) {
-    RecommendUnpriced(draft, "ask the job's pool for the next batches before they are needed",
+    RecommendUnpriced(draft,
+                      "ask the job's pool for the next batches before they are needed, or give it "
+                      "more workers",
                       Patch(), kOwnPool);
   } else {
     RecommendUnpriced(draft,
