@@ -56,6 +56,7 @@ void FromNames(const Case& c, std::vector<Draft>& drafts) {
   const std::optional<NamedOp> decode = OpsOfFamily(c, OpFamily::kDecode);
   const std::optional<NamedOp> resize = OpsOfFamily(c, OpFamily::kResize);
   if (!decode.has_value() || !resize.has_value()) return;
+  if (decode->name.find("Png") != std::string::npos) return;  // has no other size
   const StageId stage = BusiestForWork(c);
   if (!stage.known()) return;
   const double blamed = BlamedForWork(c, stage);

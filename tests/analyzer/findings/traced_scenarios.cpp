@@ -229,6 +229,19 @@ std::vector<Scenario> TracedScenarios() {
        },
        "there are two images",
        [](CaseBuilder& b) { StageOf(b, "Map").settings["shapes"] = "[64,64,3] [64,64,1]"; }},
+      {"decode-scaled", "pictures are decoded and made small",
+       [](CaseBuilder& b) {
+         OneMap(b, {});
+         AddCall(b, "Map", {"DecodeJpeg:DecodeJpeg", "resize/ResizeBilinear:ResizeBilinear"});
+         b.UseOf("Map").busy_ns = 2'000;
+         b.UseOf("Decode").busy_ns = 0;
+         b.attribution.window.start_ns = 0;
+       },
+       "their format has one size",
+       [](CaseBuilder& b) {
+         b.run.tracks.resize(b.run.tracks.size() - 2);
+         AddCall(b, "Map", {"DecodePng:DecodePng", "resize/ResizeBilinear:ResizeBilinear"});
+       }},
       {"decode-crop", "a crop of a decoded picture",
        [](CaseBuilder& b) {
          OneMap(b, {});
