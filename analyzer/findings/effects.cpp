@@ -48,6 +48,11 @@ double LatencyPartOfCopies(const Case& c) {
   return small / (small + static_cast<double>(copies.bytes) / count);
 }
 
+int64_t WorkersToHide(double share) {
+  const double rest = std::max(kLeastRestOfStep, 1 - share);
+  return std::clamp<int64_t>(std::llround(std::ceil(share / rest)) + 1, 2, kMostWorkers);
+}
+
 int64_t WorkersFor(const Load* load, StageId stage, int64_t now, int64_t most) {
   Load copy = load != nullptr ? *load : Load();
   const StageDemand* use = copy.Find(stage);

@@ -13,6 +13,9 @@ namespace stallscope::findings {
 // CPU work, or work that may be, gets no more workers than the machine has cores: `now` if it
 // already has that many. `now` + 1 if the run does not show how many are needed.
 int64_t WorkersFor(const Load* load, StageId stage, int64_t now, int64_t most);
+// Where nothing loads ahead, and a step waits for this part of its time: enough to load a batch
+// within the rest of a step, and one to spare.
+int64_t WorkersToHide(double share);
 
 // The stage with this many workers, in its own threads.
 Effect WithWorkers(StageId stage, int64_t workers);

@@ -25,12 +25,6 @@ constexpr Advice kMapInProcesses = {
 constexpr std::initializer_list<Cause> kAnyWork = {Cause::kCpu, Cause::kIo, Cause::kBlocked,
                                                    Cause::kUnknown};
 
-// Enough to load a batch within the rest of a step, and one to spare.
-int64_t WorkersToHide(double share) {
-  const double rest = std::max(kLeastRestOfStep, 1 - share);
-  return std::clamp<int64_t>(std::llround(std::ceil(share / rest)) + 1, 2, kMostWorkers);
-}
-
 // More than those that load now, each for this part of the time: enough to load within the rest of
 // a step.
 int64_t MoreWorkers(double share, int64_t now, double busy) {

@@ -17,9 +17,16 @@ constexpr Advice kInTensorFlow = {
         R"py(ds = ds.map(function_of_tensors, num_parallel_calls={value})  # tf.image, tf.io, tf.strings)py",
 };
 
+constexpr Advice kInThreadsOfKeras = {
+    .tf_data = R"py(data = Data(..., workers={value})  # a PyDataset)py",
+};
+
 constexpr Advice kInKeras = {
     .tf_data = R"py(data = Data(..., workers={value}, use_multiprocessing=True)  # a PyDataset)py",
 };
+
+// Of the time that is waited for it, waiting itself.
+constexpr double kMostlyWaits = 0.5;
 
 // The Keras PyDataset of a job that a stage's generator calls.
 struct PyDataset {
@@ -41,11 +48,15 @@ std::optional<PyDataset> PyDatasetOf(const Case& c, const trace::StageInfo& stag
 }
 
 // Loads in processes what Keras loads in the thread of a generator, or in threads that share a
-// lock.
+// lock; in more threads what only waits.
 void Keras(const Case& c, const trace::StageInfo& stage, const PyDataset& data, double share,
            std::vector<Draft>& drafts) {
+  const bool waits =
+      !data.processes && Blamed(c, stage.id, {Cause::kIo, Cause::kBlocked}) > kMostlyWaits * share;
   const auto cores = static_cast<int64_t>(std::llround(c.attribution.cpu.cores));
-  const int64_t workers = std::max<int64_t>(data.processes ? 2 * data.workers : 2, cores);
+  const int64_t more = data.workers > 1 ? 2 * data.workers : 2;
+  const int64_t workers = waits ? std::max(more, WorkersToHide(Share(c, Category::kInputStall)))
+                                : std::max<int64_t>(data.processes ? more : 2, cores);
   Draft draft = About(
       c, stage.id, share,
       fmt::format(
@@ -53,13 +64,12 @@ void Keras(const Case& c, const trace::StageInfo& stage, const PyDataset& data, 
           Counted(static_cast<uint64_t>(data.workers), data.processes ? "worker process" : "thread",
                   data.processes ? "worker processes" : "threads")));
   draft.args.value = std::to_string(workers);
-  draft.advice = &kInKeras;
-  RecommendUnpriced(
-      draft,
-      fmt::format("load in processes: workers={}, use_multiprocessing=True where the PyDataset is "
-                  "constructed",
-                  workers),
-      Patch(), "Keras's workers are not recorded: record the change");
+  draft.advice = waits ? &kInThreadsOfKeras : &kInKeras;
+  RecommendUnpriced(draft,
+                    fmt::format("load in {}: workers={}{} where the PyDataset is constructed",
+                                waits ? "threads" : "processes", workers,
+                                waits ? "" : ", use_multiprocessing=True"),
+                    Patch(), "Keras's workers are not recorded: record the change");
   drafts.push_back(std::move(draft));
 }
 

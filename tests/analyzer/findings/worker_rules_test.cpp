@@ -430,6 +430,13 @@ TEST_SUITE("fast") {
     CHECK(Has(data, "workers=2, use_multiprocessing=True"));
     CHECK(Has(advice(R"({"py_dataset_workers":3,"py_dataset_processes":true})"),
               "which has 3 worker processes; load in processes: workers=6"));
+    // What waits needs no processes: for 40% of a step, beside 60% of computing.
+    const auto waits = advice(R"({"py_dataset_workers":1})", Cause::kBlocked);
+    CHECK(Has(waits, "load in threads: workers=2 where"));
+    CHECK(Has(advice(R"({"py_dataset_workers":4})", Cause::kBlocked),
+              "load in threads: workers=8 where"));
+    CHECK(Has(advice(R"({"py_dataset_workers":4,"py_dataset_processes":true})", Cause::kBlocked),
+              "load in processes: workers=8, use_multiprocessing=True where"));
     // Bursts are those of a queue that Keras has; the graph is Keras's, too.
     CHECK(Has(advice(R"({"py_dataset":"Data","py_dataset_workers":4,"graph":[{"op":"FlatMap"}]})",
                      Cause::kBuffer),
