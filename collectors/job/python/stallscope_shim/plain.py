@@ -170,8 +170,8 @@ class _Pass:
         time, cpu = ring.now(), ring.cpu()
         self.spans.pause(time, cpu)
         fed = (_elsewhere or loader.workers) and self.inner == ring.NONE
-        # One that works for it, too, may have to wait for the interpreter or a core for longer.
         self.ops.took(cpu - self.cpu)
+        # One that works for it, too, may have to wait for the interpreter or a core for longer.
         self.waited = fed and cpu - self.cpu < (time - self.began) // 4
         if self.waited:
             words = ()  # what it watched was the wait
@@ -307,10 +307,11 @@ class _Maker:
         """As a pass's."""
 
     def begin(self, data):
-        if self.short and ring.now() - self.since < _SPREAD:
-            here.active = self
+        if self.short:
             self.at, self.cpu = ring.now(), ring.cpu()
-            return
+            if self.at - self.since < _SPREAD:
+                here.active = self
+                return
         self.at = None
         loader = self.loader = loader_of_thread()
         if loader is None:

@@ -11,7 +11,6 @@ others on its line have waited for.
 
 The time of such an op is the pool's: on the CPU where the pool was on a core, or ready for one, else off it.
 """
-import os
 import sys
 from _thread import get_ident
 
@@ -26,7 +25,7 @@ _WAITS = (("concurrent.futures._base", "Future", "result"),
 _MOST_LOOKS = 100
 _ALIKE = 3  # looks that have shown one function, and no other: it is what this line waits for
 
-_GIVEN = "_stallscope_given"  # in a pool's dictionary: {id of code: the function that it is given}
+_GIVEN = "_stallscope_given"  # in a pool's dictionary: {id: code} of the functions that it is given
 _MOST_WORKERS = 16  # whose times are read, which takes some 10 us each
 _TURNS = 0.1  # how far from one core threads may be that take turns with the interpreter
 
@@ -44,7 +43,7 @@ def attach(pool):
 
 def _gives(pool, func, *_, **__):
     for code in called_codes(func)[:1]:
-        own(pool).setdefault(_GIVEN, {})[id(code)] = func
+        own(pool).setdefault(_GIVEN, {})[id(code)] = code
 
 
 def waits():
@@ -70,7 +69,8 @@ def op_of(frame):
     ops = seen[1]
     if _looks < _MOST_LOOKS:
         _looks += 1
-        codes = called_codes(_run_for(waiter) if given is None else given)
+        codes = (called_codes(given) if given is not None else
+                 _alone_given_to(own(waiter).get("_pool")) or called_codes(_run_for(waiter)))
         if codes:
             seen[0] += 1
             return ops.get(codes[0]) or ops.setdefault(codes[0], _define(codes[0]))
@@ -81,6 +81,12 @@ def _define(code):
     name = getattr(code, "co_qualname", code.co_name).replace("<locals>.", "")
     return session.string("waiting for " + name, session.absolute(code.co_filename),
                           code.co_firstlineno)
+
+
+def _alone_given_to(pool):
+    """The code of the only function that the pool was given, as a list."""
+    codes = list(own(pool).get(_GIVEN, {}).values())
+    return codes if len(codes) == 1 else []
 
 
 def _run_for(waiter):
@@ -103,9 +109,6 @@ def _run_for(waiter):
 
 
 def _given_to_processes(future):
-    given = own(own(future).get("_pool")).get(_GIVEN, {})
-    if len(given) == 1:
-        return next(iter(given.values()))
     for thread in list(getattr(sys.modules.get("threading"), "_active", {}).values()):
         for item in list((own(thread).get("pending_work_items") or {}).values()):
             if own(item).get("future") is future:

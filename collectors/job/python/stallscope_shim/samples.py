@@ -64,9 +64,9 @@ class Sample:
         call = self.stack[-1]
         call.op = op
         if self.pooled.setdefault(op, 0) < _TIMED_WAITS:
-            self.events += _AS_EVENTS
             call.pool = pools.begin()
-            call.time = ring.now()
+            self.events += _AS_EVENTS
+            call.events, call.time = self.events, ring.now()
         self.pooled[op] += 1
 
     def leave(self):
